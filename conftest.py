@@ -3,7 +3,8 @@
 import os
 from importlib.util import find_spec
 
-# Before these libraries are imported. Tests run in parallel, and threads that wait for each other take their CPU time.
+# Set these variables before the libraries are imported. Tests run in parallel processes, and threads of these libraries
+# would take CPU time from other tests while they wait.
 for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "OPENCV_FOR_THREADS_NUM"):
     os.environ.setdefault(name, "1")
 

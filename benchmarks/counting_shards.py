@@ -33,7 +33,7 @@ ONE_THREAD = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def main() -> None:
-    """Measure each format on one core, merging shards, and Ray Data compared with this process."""
+    """Measure counting on one core for each format, then merging shards, and then Ray Data."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_scenes(scenes(), folder / "scenes.jsonl")
@@ -96,7 +96,7 @@ def shards(folder: Path) -> None:
 
 
 def on_ray(folder: Path) -> None:
-    """Compare Ray Data with this process, on the same files and the same number of cores."""
+    """Compare counting with and without Ray Data, on the same files and the same number of cores."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 

@@ -107,7 +107,7 @@ def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.rando
         inward = np.where(head > (n - 1) / 2, -1, 1)
         at = np.where(follows, head, np.where(head == gaze, gaze + inward, gaze)).astype(float)
     elif truth.kind == "outward":
-        # The point as far beyond the head as the head is from the eyes. If both agree, the row is mirrored.
+        # The target is as far beyond the head as the head is from the eyes. If both agree, it is mirrored in the row.
         at = np.where(head == gaze, n - 1 - gaze, head + (head - gaze)) + np.zeros(shape)
     else:
         between = gaze + truth.w * (head - gaze)

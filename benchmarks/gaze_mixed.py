@@ -54,7 +54,7 @@ write(toJSON(found, digits = 10), "found.json")
 
 
 class Model(NamedTuple):
-    """A model as fitted here and by glmer."""
+    """A model that `fit` and glmer both fit."""
 
     response: str
     terms: tuple[str, ...]
@@ -124,7 +124,7 @@ def fitted(model: Model, table: pl.DataFrame) -> Fit:
 
 
 def glmer(table: pl.DataFrame) -> tuple[dict[str, float], str]:
-    """Return the seconds that glmer takes (after checking its results), and where they were measured."""
+    """Return the seconds that glmer takes, and where they were measured. If glmer is run, check its results."""
     rscript = shutil.which("Rscript")
     if (
         not rscript

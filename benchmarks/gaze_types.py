@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 PAGE_DATA = ROOT / "docs/assets/gaze-types.json"
 SEED = 0
 
-# Observers of the eyes whose noise grows by these fractions per step of proximity, and for views from the sides.
+# The noise of observers that follow the eyes grows by these fractions per step of proximity and for side views.
 EFFECTS = (0.0, 0.03, 0.06, 0.1, 0.2)
 BLURRED = Observer("eye", noise=0.6, stimulus_noise=0.3, lapse=0.1)
 EFFECT_TESTS: tuple[Key, ...] = ("proximity", "view")

@@ -51,7 +51,7 @@ FOOTAGE = {"bikes.mp4": (1, 1.3), "bigbuckbunny.mp4": (1, 1.3), "vtest.avi": (10
 
 
 class Pass:
-    """A stage that lets all items pass, because the benchmark measures how items are created."""
+    """A stage that passes all items, because the benchmark measures only the creation of items."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()
@@ -99,7 +99,7 @@ def bare(path: Path) -> int:
 def sampled_pictures(path: Path, fps: float) -> int:
     """Decode all frames, convert the sampled ones to RGB images of the run's size, and return their number.
 
-    Near duplicates are converted as well, and no image is written (a common loop).
+    This is a common loop. It also converts near duplicates, and it writes no images.
     """
     video, count, due = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0, 0.0
     size = round(Grid.standard().width), round(Grid.standard().height)
@@ -111,7 +111,7 @@ def sampled_pictures(path: Path, fps: float) -> int:
 
 
 def every_picture(path: Path) -> int:
-    """Decode all frames and convert each to an image, although only one per second is needed (a common loop)."""
+    """Decode all frames, convert each to an image (a common loop, although few are needed), and return their number."""
     video, count = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG), 0
     while video.read()[0]:
         count += 1

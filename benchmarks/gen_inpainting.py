@@ -429,7 +429,7 @@ def flight_position(time: float, width: int, height: int, flight: int) -> tuple[
 
 
 def read(path: Path) -> Image:
-    """Return an image in RGB."""
+    """Read an image and return it in RGB."""
     image: Image = cv2.cvtColor(cv2.imread(str(path)), cv2.COLOR_BGR2RGB)
     return image
 

@@ -101,7 +101,7 @@ def sampled(number: int, path: Path) -> list[Footage]:
 
 
 def with_flights(frames: Sequence[Footage], seeds: Sequence[int]) -> InpaintedImages:
-    """Return images of the frames for each flight in which the ball is visible, flight by flight."""
+    """Return the frames in which a flight's ball is inside the image, flight by flight."""
     kept, cells, touched = [], [], []
     for seed in seeds:
         for frame in frames:

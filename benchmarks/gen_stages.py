@@ -56,11 +56,11 @@ ALL_PASS = {
 }
 """Settings under which no item is rejected."""
 KINDS = {**DEFAULT_KINDS, "inpaint": "patches"}
-"""Items are synthetic images without a video, so `inpaint` fills from patches."""
+"""Kinds of stages. The items' images are synthetic and not in the video, so `inpaint` uses patches."""
 
 
 class Known:
-    """A detector that takes no time: it returns the ball's known position in the item's own frame."""
+    """A detector that takes no time, because it returns the known position of the ball."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     packages: ClassVar[tuple[str, ...]] = ()
@@ -73,7 +73,7 @@ class Known:
         self.settings = settings
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return each item with the ball of the item that it belongs to."""
+        """Return each item with the known ball of the item whose id its own id begins with."""
         return Outcome(tuple(replace(item, boxes=(self.balls[item.id[:24]],)) for item in items))
 
 

@@ -84,7 +84,7 @@ def mixed(parts: dict[str, FloatArray], weights: dict[str, float]) -> FloatArray
 
 
 def individual(distributions: FloatArray, generator: np.random.Generator) -> FloatArray:
-    """Return the distributions with random weights per image, so that answers differ between images."""
+    """Return the distributions multiplied by random weights per cell, so that answers differ between images."""
     weighted = distributions * generator.gamma(0.5, size=distributions.shape)
     own: FloatArray = weighted / weighted.sum(axis=-1, keepdims=True)
     return own

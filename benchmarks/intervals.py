@@ -82,7 +82,7 @@ def by_scipy(statistics: dict[str, Statistic], n_images: int, *, vectorized: boo
 
 
 def main() -> None:
-    """Measure both, then the memory of whole commands."""
+    """Measure both methods, then the peak memory of whole commands."""
     scenes, rows = study()
     counts = read_counts(rows, scenes)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human", bootstrap=RESAMPLES))
@@ -99,7 +99,7 @@ def main() -> None:
 
     ways = {"spotball": scoring.report, "scipy": scipy(False), "vectorized": scipy(True)}
     times = in_turn(ways, ROUNDS)
-    # People have no distance from themselves, so SciPy's work is counted in values, not in groups.
+    # People's distance from themselves is not computed, so SciPy's work is scaled by values, not by groups.
     wanted = sum(value.ci95 is not None for group in scores.values() for value in group.metrics.values())
     measured = sum(len(statistics) for statistics, _ in slices)
     scale = wanted / measured * RESAMPLES / SLICE

@@ -80,7 +80,7 @@ def requests(images: int, samples: int, tokens: int) -> list[Request]:
 
 
 def ours(model: Path, asked: list[Request]) -> tuple[float, int]:
-    """Return the provider's seconds without loading, and its number of simultaneous replies."""
+    """Return the provider's seconds without loading the model, and its number of simultaneous replies."""
     provider = Transformers(Access(model=str(model)))
 
     async def ask() -> float:
@@ -123,7 +123,7 @@ def vllm(model: Path, asked: list[Request], tokens: int) -> float:
 
 
 def main() -> None:
-    """Measure, and print each figure."""
+    """Measure the provider and its alternatives, and print each figure."""
     import torch
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

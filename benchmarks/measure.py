@@ -1,4 +1,4 @@
-"""Shared functions of the benchmarks: times of alternating runs, resources of processes, and output of figures."""
+"""Measure times and the resources of processes for the benchmarks, and print figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def figure(
 
     Names must be the same in every run, because figures are compared by name with earlier ones.
     """
-    value = float(value)  # also converts NumPy's numbers, whose comparisons JSON cannot encode
+    value = float(value)  # convert NumPy numbers, because JSON cannot encode their comparisons
     goal = f"at least {at_least:g}" if at_least is not None else f"below {below:g}" if below is not None else ""
     met = None
     if at_least is not None:
@@ -41,8 +41,10 @@ def figure(
 def in_turn(
     ways: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Return the minimum time of each function in seconds. The functions alternate, so other load affects all
-    of them. With the clock `time.process_time`, it is the CPU time of all threads.
+    """Return the minimum time of each function in seconds.
+
+    The functions alternate, so other load affects all of them. With the clock `time.process_time`, times are CPU
+    times of all threads.
     """
     times = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
@@ -74,7 +76,7 @@ class Usage:
 
 
 def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, accept: Collection[int] = (0,)) -> Usage:
-    """Run a process and return its resources. It may keep compiled modules, as an installed package does.
+    """Run a process and return its resources. It may write bytecode, as an installed package does.
 
     Raises:
         CalledProcessError: if its exit status is not accepted. Its output is shown.

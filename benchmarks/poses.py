@@ -1,8 +1,8 @@
 """Measure how many players of the published soccer images get a pose from MediaPipe's weights, and how long it takes.
 
-Writes docs/assets/poses.json, which the documentation shows. An interpreter with MediaPipe computes the poses of
-MediaPipe's own pipeline: this file runs itself with it. MediaPipe needs protobuf below 5, so create a separate
-environment for it:
+Writes docs/assets/poses.json, which the documentation shows. To compare with MediaPipe's own pipeline, this file also
+runs itself with an interpreter that has MediaPipe. MediaPipe needs protobuf below 5, so create a separate environment
+for it:
 
     pip download --no-deps mediapipe==0.10.14
     python -m venv mediapipe && mediapipe/bin/pip install --no-deps mediapipe-0.10.14-*.whl

@@ -41,7 +41,7 @@ PLACES = {
         "/replication/release_files.py",
     ),
 }
-"""Parts of file names, with functions in them, by topic. The first that matches the innermost frame is used."""
+"""Parts of paths, some with a function, by topic. The innermost frame that matches a part determines the topic."""
 
 REST = "metrics and the rest"
 AROUND = "interpreter"
@@ -70,7 +70,7 @@ def place_of(frame: FrameType | None) -> str:
 
 
 def watched(file: Path, arguments: list[str]) -> None:
-    """Run the command in this process, and write the seconds per topic."""
+    """Run a command of spotball in this process, and write its seconds per topic to a file."""
     seconds: dict[str, float] = defaultdict(float)
     last = time.perf_counter()
 

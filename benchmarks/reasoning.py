@@ -75,7 +75,7 @@ def rationales(n: int, unique: int, rng: np.random.Generator) -> Rationales:
 
 
 def case(n: int, unique: int, out: Path) -> None:
-    """Write the seconds of the analysis."""
+    """Analyze `n` synthetic rationales, and write the seconds of the analysis to a file."""
     rng = np.random.default_rng(0)
     said, templates = rationales(n, unique, rng), load_templates()
     vectors = rng.normal(size=(unique, DIMENSIONS)).astype(np.float32)
@@ -86,7 +86,7 @@ def case(n: int, unique: int, out: Path) -> None:
 
 
 def main() -> None:
-    """Measure the analysis with all different texts, and with nine of ten repeated."""
+    """Measure the analysis with distinct texts, and with a tenth as many distinct texts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=N, help="rationales")
     parser.add_argument("--case", type=int, metavar="UNIQUE", help="run one case with so many different texts")

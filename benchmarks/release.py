@@ -1,4 +1,4 @@
-"""Synthetic data in the release's layout and size, including free text."""
+"""Write synthetic data in the release's layout and size, including free text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of benchmarks: figures, machine, and comparison with stored results."""
+"""Describe the results of benchmarks and their machine, and compare them with stored results."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def commit() -> str:
 
 
 def cores_in_use(seconds: float = 1.0) -> float:
-    """Return how many cores are in use while this process sleeps; the system's load if this is not available."""
+    """Return the number of cores in use while this process sleeps, or the load average if this is not available."""
     ticks = Path("/proc/stat")
     if not ticks.exists():
         return os.getloadavg()[0]

@@ -50,7 +50,7 @@ ANSWER = json.dumps(
 
 
 class Answering(asyncio.Protocol):
-    """The server's side of a connection."""
+    """The server's side of a connection. It sends the same response to each request."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -38,7 +38,7 @@ def main() -> None:
         write_responses(others, folder / "reference.csv")
         score = [SPOTBALL, "score", str(folder / "answers.csv"), "--scenes", str(folder / "scenes.jsonl")]
         commands = {
-            # Public names are loaded on first use. These names represent what any use loads.
+            # Public names are loaded on first use. These two names load the modules that any use of the package loads.
             "import spotball_core": importing("import spotball_core; from spotball_core import Grid, accuracy"),
             "import numpy, pydantic": importing("import numpy, pydantic"),
             "spotball --help": [SPOTBALL, "--help"],

@@ -1,5 +1,4 @@
-"""A synthetic study of the full release's size: 156 scenes with images, and simulated people and models who answer
-them.
+"""Simulate a study of the full release's size: 156 scenes with images, and people and models who answer them.
 
 There are 50 participants and 4 models with 3 prompts each, whose answers are sampled from mixtures of the baselines.
 The study says nothing about real people or models.
@@ -20,7 +19,7 @@ from spotball_core.io.scenes import write_scenes
 from spotball_core.schema import Scene
 from spotball_core.synthetic.scenes import synthetic_scenes
 
-N_SCENES, SEEN, PARTICIPANTS, CLICKS = 156, 50, 50, 3  # the images of a sport behind the first 50 are controls
+N_SCENES, SEEN, PARTICIPANTS, CLICKS = 156, 50, 50, 3  # a sport's images after the first 50 are controls
 SAMPLES = {"base": 50, "cue": 50, "cot": 20}
 PARTS = ("uniform", "center", "nearest-player", "oracle")
 PEOPLE = (0.05, 0.10, 0.45, 0.40)

@@ -85,7 +85,7 @@ VIEWPORT = [1280, 720, 1]
 
 @dataclass
 class Seen:
-    """Observations of the participants.
+    """Measurements of the participants.
 
     Attributes:
         seconds: response times, by type of request.
@@ -113,7 +113,7 @@ class Browser:
         await self._writer.wait_closed()
 
     async def ask(self, path: str, content: Any = None) -> bytes:
-        """Return the body of a response, which must be successful."""
+        """Send a request, and return the body of the response. Raise RuntimeError if its status is not 200."""
         body = b"" if content is None else json.dumps(content).encode()
         method = "GET" if content is None else "POST"
         head = [f"{method} {path} HTTP/1.1", f"host: 127.0.0.1:{self._port}", f"cookie: {self._cookie}"]
@@ -134,7 +134,7 @@ class Browser:
 
 
 class Participant:
-    """A participant from start to end.
+    """A simulated participant who completes the study.
 
     Args:
         pause: mean seconds between events.
@@ -145,7 +145,7 @@ class Participant:
         self._ids: list[str] = []
 
     async def run(self) -> None:
-        """Take part completely."""
+        """Complete the study, and record response times and acknowledged events."""
         content = {"consent": True, "prolific": None, "viewport": VIEWPORT}
         state = json.loads(await self._timed("start", "/api/start", content))
         self._seen.acknowledged[state["participant"]] = self._ids
@@ -189,7 +189,7 @@ class Participant:
 
 
 def make_study(folder: Path, images: int) -> Path:
-    """Create a study with synthetic images of the size of photos. Limits are those of a study, but for one address."""
+    """Create a study with images of the size of photos, and raise the rate limits, as all users share an address."""
     data, study = folder / "data", folder / "study"
     (data / "images").mkdir(parents=True)
     write_images(data / "images", noise=NOISE)
@@ -227,7 +227,7 @@ def serving(study: Path) -> Iterator[int]:
 
 
 async def take_part(port: int, load: Load) -> Seen:
-    """Run all participants to the end, with a viewer of the admin page."""
+    """Run all participants to the end, and request the admin page at regular intervals until then."""
     seen = Seen()
 
     async def one(seed: int) -> None:

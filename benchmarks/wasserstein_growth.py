@@ -38,7 +38,7 @@ def pairs(grid: Grid, support: int, n: int) -> tuple[Array, Array]:
 def microseconds(grid: Grid, support: int) -> tuple[float, float]:
     """Return the time per pair in a batch on one core, and in a loop over `ot.emd2`."""
     p, q = pairs(grid, support, 3)
-    wasserstein(p, q, grid=grid)  # Imports the solver and measures the grid, once.
+    wasserstein(p, q, grid=grid)  # Import the solver and compute the distances of the grid before the time is measured.
     start = time.perf_counter()
     np.testing.assert_allclose(wasserstein(p, q, grid=grid, threads=1), by_emd2(p, q, grid), rtol=1e-9)
     n = int(np.clip(3 * SECONDS / (time.perf_counter() - start), 3, 500))

@@ -55,33 +55,33 @@ def images(draw: np.random.Generator, n: int) -> Array:
 
 
 def sparse_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Return 5 answers against 10 to the same images."""
+    """Return counts of 5 responses, and of 10 responses to the same images."""
     cells = images(draw, pairs)
     return draw.multinomial(5, cells).astype(float), draw.multinomial(10, cells).astype(float)
 
 
 def sparse_probabilities(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Return random weights on the cells of 5 answers and of 10."""
+    """Return random weights on the cells of 5 responses, and on those of 10."""
     p, q = sparse_counts(draw, pairs)
     return draw.gamma(p), draw.gamma(q)
 
 
 def realistic_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Return 50 answers against 150. The 50 answers partly concern other cells."""
+    """Return counts of 50 responses, and of 150 responses. Of the 50, 40% are around other spots."""
     people = images(draw, pairs)
     model = 0.6 * people + 0.4 * images(draw, pairs)
     return draw.multinomial(50, model).astype(float), draw.multinomial(150, people).astype(float)
 
 
 def realistic_probabilities(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Return random weights around the same spots, on all cells."""
+    """Return random weights on all cells, around the spots of realistic responses."""
     people = images(draw, pairs)
     model = 0.6 * people + 0.4 * images(draw, pairs)
     return draw.gamma(50 * model), draw.gamma(150 * people)
 
 
 def dense_counts(draw: np.random.Generator, pairs: int) -> tuple[Array, Array]:
-    """Return 50 answers against 150, uniform over all cells."""
+    """Return counts of 50 responses, and of 150 responses, both uniform over all cells."""
     cells = np.full(GRID.n_cells, 1 / GRID.n_cells)
     return draw.multinomial(50, cells, pairs).astype(float), draw.multinomial(150, cells, pairs).astype(float)
 
@@ -113,7 +113,7 @@ CASES: tuple[Case, ...] = (
 
 
 def without_numba(p: Array, q: Array) -> Array:
-    """Compute as without the extra `speed`, on one core."""
+    """Return the distances computed without Numba on one core, as without the extra `speed`."""
     with patch("spotball_core.metrics.transport.find_spec", return_value=None):
         return wasserstein(p, q, threads=1)
 
@@ -202,7 +202,7 @@ def whole_processes() -> None:
 
 
 def main() -> None:
-    """Print the ratios."""
+    """Print the speedups for pairs and for whole processes."""
     for pairs in PAIRS:
         for case in CASES:
             compare(case, pairs)

@@ -21,8 +21,9 @@ _COLORS = {"spotball_core": "#009688", "spotball_adapters": "#e07b00", "spotball
 
 @cache
 def layers() -> dict[str, list[list[str]]]:
-    """Return the layers of each contract by its package, top first. Names in the same layer do not import each
-    other.
+    """Return the layers of each contract by package, top first.
+
+    Names in the same layer do not import each other.
     """
     configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return {
@@ -43,7 +44,7 @@ def find_your_way() -> str:
 
 
 def modules(package: str) -> Iterator[Path]:
-    """Yield the files of a package, a folder's own modules before its subfolders."""
+    """Yield the modules of a package. A folder's modules come before its subfolders."""
     yield from sorted((ROOT / package).rglob("*.py"), key=lambda file: (file.parent, file.name != "__init__.py", file))
 
 

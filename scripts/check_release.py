@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
-    """Return the parts that do not have the tag's version, one line each.
+    """Return a message for each part that does not have the tag's version.
 
     Args:
         tag: a tag such as v1.2.3.

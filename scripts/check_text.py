@@ -18,17 +18,17 @@ from scripts.texts import ROOT, Text, texts
 PHRASES = Path(__file__).with_name("phrases.toml")
 
 _CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)")
-"""Code, quoted words and the targets of links are not the project's prose."""
+"""Pattern of code, quoted words and link targets. They are not checked."""
 
 
 def read_phrases(path: Path = PHRASES) -> list[tuple[re.Pattern[str], str]]:
-    """Return the patterns of the phrases to avoid, and what to write instead."""
+    """Return the pattern of each phrase to avoid, and its replacement."""
     phrases: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["phrases"]
     return [(re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I), instead) for pattern, instead in phrases.items()]
 
 
 def problems(checked: Iterable[Text], phrases: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
-    """Yield a line for each phrase to avoid."""
+    """Yield a message for each phrase to avoid in the texts."""
     for text in checked:
         prose = _CODE.sub(" ", text.words)
         for pattern, instead in phrases:
@@ -37,7 +37,7 @@ def problems(checked: Iterable[Text], phrases: list[tuple[re.Pattern[str], str]]
 
 
 def main() -> int:
-    """Print the problems of the named files, or of all, and return 1 if there are any."""
+    """Print the problems of the files given as arguments (default: all files). Return 1 if there are any."""
     wanted = {Path(name).resolve().relative_to(ROOT).as_posix() for name in sys.argv[1:]}
     lines = list(problems((text for text in texts() if not wanted or text.path in wanted), read_phrases()))
     print("\n".join(lines) or "No phrase to avoid was found.")

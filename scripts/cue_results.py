@@ -1,7 +1,8 @@
 """Analyze cues on real data for the documentation, and write docs/assets/cues.json.
 
-Needs the published release as a dataset with keypoints (`spotball import-release`, then `spotball cues poses`). Run
-`python scripts/cue_results.py DATASET`. It takes a few minutes. The file contains only numbers, no photos or responses.
+The script needs the published release as a dataset with keypoints (`spotball import-release`, then `spotball cues
+poses`). Run `python scripts/cue_results.py DATASET`, which takes a few minutes. The file contains only numbers, and no
+photos or responses.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _LEAST = 0.002
 
 
 def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
-    """Return the report on all respondents, and the statistical power of studies of people."""
+    """Return the report on all respondents, and the statistical power of simulated studies of people."""
     counts, scenes = load_counts([str(dataset)], None, participants=True)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference=REFERENCE, bootstrap=5000))
     report = explain_cues(scoring, mirrors=mirrors)
@@ -70,8 +71,9 @@ def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
 
 
 def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
-    """Return the matched Wasserstein distance to people of the social baseline, with held-out weights, and of
-    others.
+    """Return the matched Wasserstein distance to people of each baseline.
+
+    One of them is the social baseline with held-out weights.
     """
     scenes = [scoring.arrays.scenes[place] for place in scoring.images(people)]
     every = scoring.arrays.scenes
@@ -85,7 +87,7 @@ def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
 
 
 def _held_out_social(scoring: Scoring, people: Group) -> FloatArray:
-    """Return the predictions for each image with people's weights fitted on the other images."""
+    """Return the predictions for each image, with the weights of people fitted on the other images."""
     places = scoring.images(people)
     data = ChoiceData(cue_scores(scoring.arrays.scenes).standardized()[places], scoring.estimator(people).answers.mass)
     rows = []

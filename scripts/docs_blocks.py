@@ -1,12 +1,12 @@
-"""What a reader of a page sees to copy: its visible blocks of commands, of Python code, and of files to save.
+"""Find the blocks of a page that a reader copies: commands, Python code, and files to save.
 
-- `bash` holds commands. `console` holds commands after `$ `; its other lines are output.
-- `python` is code for one Python session.
-- A block with the name of a file, such as title="items.toml", is saved as this file. So is a block after "Save this
-  script as `a.py`"; it is also run if the paragraph says so: "and run it with `python a.py`".
-- A block that the site runs without showing it, and a line with `# markdown-exec: hide`, do not exist for a reader.
-- All other blocks, such as `text` and `json`, are to be read. A page shows commands that it cannot run, since they need
-  a key or people, as `text`; the paragraph before gives the reason.
+- `bash` blocks contain commands. `console` blocks contain commands after `$ `; their other lines are output.
+- `python` blocks are code for one Python session.
+- A block with a file name, such as title="items.toml", is saved as this file. A block after "Save this script as
+  `a.py`" is also saved. It is also run if the paragraph continues with "and run it with `python a.py`".
+- Readers do not see blocks that the site runs without showing them, or lines with `# docs: hide`.
+- All other blocks, such as `text` and `json`, are only for reading. Commands that a page cannot run, because they need
+  a key or people, are `text` blocks. The paragraph before such a block gives the reason.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-HIDDEN = "markdown-exec: hide"
+HIDDEN = "docs: hide"
 
 REASON = re.compile(r"\b(needs?|requires?|replace|instead|your own|for people|real participants)\b", re.IGNORECASE)
-"""Words that a reason has why commands are shown and not run."""
+"""Pattern of words that occur in a reason why commands are shown but not run."""
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)(?P<options>[^\n`]*)$")
 _SAVE = re.compile(r"\bSave (?:it|them|this(?: \w+)?|the \w+) as `([^`]+\.\w+)`")
@@ -33,24 +33,28 @@ class Block:
     """A fenced block of a page.
 
     Attributes:
-        line: of its fence, from 1.
-        before: the paragraph before it; empty if a block is before it.
+        line: line number of its opening fence, from 1.
+        end: line number of its closing fence.
+        indent: the spaces before its fences.
+        before: the paragraph before it. It is empty if another block comes directly before this one.
     """
 
     language: str
     options: dict[str, str]
     text: str
     line: int
+    end: int
+    indent: str
     before: str
 
     @property
     def is_visible(self) -> bool:
-        """Whether the site shows the block, and not only what it prints."""
+        """Return whether the site shows the block itself, and not only its output."""
         return "exec" not in self.options or "source" in self.options
 
     @property
     def file(self) -> str | None:
-        """The file that a reader saves the block as."""
+        """Return the name of the file that a reader saves the block as, or None."""
         title = self.options.get("title", "")
         if re.search(r"\.\w+$", title):
             return title
@@ -59,12 +63,12 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Whether the paragraph before says to run the file that the block is saved as."""
+        """Return whether the paragraph before the block says to run the saved file."""
         return f"run it with `python {self.file}`" in self.before
 
     @property
     def commands(self) -> str:
-        """The commands of a block for the shell, without the installation of published packages."""
+        """Return the shell commands of the block, without those that install published packages."""
         lines = self.visible_text.splitlines()
         if self.language == "console":
             lines = [line[2:] for line in lines if line.startswith("$ ")]
@@ -72,7 +76,7 @@ class Block:
 
     @property
     def visible_text(self) -> str:
-        """The block without its hidden lines."""
+        """Return the text of the block without its hidden lines."""
         return "\n".join(line for line in self.text.splitlines() if HIDDEN not in line)
 
 
@@ -96,18 +100,26 @@ def blocks(text: str) -> Iterator[Block]:
         number = next(at for at in range(first, len(lines)) if lines[at].strip() == opened["fence"])
         inside = [line.removeprefix(opened["indent"]) for line in lines[first:number]]
         options = dict(_OPTION.findall(opened["options"]))
-        yield Block(opened["language"], options, "\n".join(inside), first, " ".join(paragraph))
+        yield Block(
+            opened["language"],
+            options,
+            "\n".join(inside),
+            first,
+            number + 1,
+            opened["indent"],
+            " ".join(paragraph),
+        )
         paragraph = []
         number += 1
 
 
 def not_run(text: str) -> list[Block]:
-    """Return the visible blocks of commands that a page shows as `text`, since they cannot run."""
+    """Return the visible `text` blocks with commands, which a page shows but cannot run."""
     return [
         block for block in blocks(text) if block.language == "text" and block.is_visible and _COMMAND.search(block.text)
     ]
 
 
 def unexplained(blocks: Iterable[Block]) -> list[Block]:
-    """Return the blocks whose paragraph before does not say what they need."""
+    """Return the blocks whose preceding paragraph does not give a reason why they are not run."""
     return [block for block in blocks if not REASON.search(block.before)]

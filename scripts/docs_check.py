@@ -18,7 +18,7 @@ _LOADED = {
     ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("audio", "src"),
     ("embed", "src"), ("object", "data"), ("input", "src"), ("use", "href"), ("image", "href"),
 }  # fmt: skip
-"""Elements, and the attribute from which a browser loads automatically."""
+"""Elements and attributes whose address a browser loads automatically."""
 
 _LINK_KINDS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
 """Kinds of `<link>` that a browser follows automatically."""
@@ -88,7 +88,7 @@ def _is_address(address: str) -> bool:
         return False
     try:
         parts = urlsplit("https:" + address if address.startswith("//") else address)
-        host, _ = parts.hostname or "", parts.port  # a port that is no number raises
+        host, _ = parts.hostname or "", parts.port  # an invalid port raises ValueError
     except ValueError:
         return False
     return "." in host.strip(".") and host == host.strip(".")

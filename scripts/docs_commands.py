@@ -1,4 +1,4 @@
-"""Write the page with the help of all commands, generated from the commands themselves."""
+"""Generate the page with the `--help` text of every command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spotball_core.cli.app import app
 
 
 def command_page() -> str:
-    """Return a section per command, including commands of groups, in the order of `--help`."""
+    """Return the page: a section per command, including commands of groups, in the order of `--help`."""
     sections = []
     for names, help_text in helps():
         text = "\n".join(line.rstrip() for line in help_text.strip().splitlines())

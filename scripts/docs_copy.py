@@ -1,4 +1,4 @@
-"""What the copy button of each code block copies: the commands, without the prompt and without the output."""
+"""Make the copy buttons of code blocks copy only the commands, without prompts and output."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _BLOCK = re.compile(
 )
 _TAG = re.compile(r"<[^>]+>")
 _PROMPTS = {"$ ": None, ">>> ": "... "}
-"""The prompt that starts a command, and the prompt of its further lines, if it has one of its own."""
+"""The prompt that starts a command, and the prompt of its continuation lines (None: without a prompt)."""
 
 _OUTPUT_LANGUAGES = {"pycon", "text"}
-"""Languages of the blocks that hold the output of a Python block in front of them."""
+"""Languages of blocks that contain the output of the Python block directly before them."""
 
 
 def mark_copies(page: str) -> str:
-    """Set what the copy buttons of a page copy.
+    """Return a page with the text that each copy button copies.
 
     Blocks with prompts get the attribute `data-copy`, which the theme copies instead of the block's text. The output of
     a Python block gets the class `no-copy`, so it has no button.
@@ -47,7 +47,7 @@ def mark_copies(page: str) -> str:
 
 
 def commands_of(text: str) -> str:
-    r"""Return the commands in a transcript, without prompts and output; empty for a text without prompts.
+    r"""Return the commands in a transcript, without prompts and output. Without prompts, return an empty string.
 
     Examples:
         >>> commands_of("$ spotball demo\\\n    --out demo\nwritten\n$ ls demo\nscenes.jsonl\n")

@@ -1,18 +1,11 @@
-"""Hooks of the documentation's build: pages made from the code, formulas as MathML, and a folder to run commands in.
-
-Pages show commands by running them (markdown-exec). The commands of each page run in its own new folder, which contains
-the dataset that `spotball demo --out demo` writes. Each notebook also runs in its own folder.
-"""
+"""Hook into the documentation's build: generate pages, run the code of pages, and convert formulas to MathML."""
 
 from __future__ import annotations
 
 import html
 import os
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +18,9 @@ from spotball_core.metrics.registry import METRICS
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.docs_blocks import blocks  # noqa: E402
 from scripts.docs_check import check_site  # noqa: E402
 from scripts.docs_copy import mark_copies  # noqa: E402
-from scripts.docs_notebooks import notebook_page  # noqa: E402
+from scripts.docs_runs import RunError, outputs, restored, with_outputs, without_pictures  # noqa: E402
 
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
@@ -38,7 +30,7 @@ _FAMILIES = {
     "strategy": "Strategy: players, center and entropy",
     "scoring rules": "Scoring rules for probabilities",
 }
-"""The headings of the metrics' families."""
+"""Heading of each family of metrics."""
 
 _SEARCH_BOOSTS = {
     "changelog.md": 0.2,
@@ -51,58 +43,51 @@ _SEARCH_BOOSTS = {
     "tutorials/run-a-model.md": 3,
     "tutorials/score-predictions.md": 2,
 }
-"""Pages that the search ranks higher, because readers look for them, or lower, because they mention everything."""
+"""Search ranks: higher for pages that readers look for, lower for pages that match almost every query."""
+
+
+_results: dict[str, list[str]] = {}
+"""The outputs of the code of each page."""
+
+_kept: list[str] = []
+"""Outputs that are inserted into the HTML of pages."""
 
 
 def on_startup(**_: Any) -> None:
-    """Create the dataset for the pages' commands, and put our command first in the PATH."""
-    folder = tempfile.mkdtemp(prefix="spotball-docs-")
-    os.environ["SPOTBALL_DOCS_FOLDERS"] = folder
+    """Put the installed `spotball` command first in the PATH."""
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    os.environ["COLUMNS"] = "100"
-    os.environ["SPOTBALL_DOCS_ROOT"] = str(ROOT)
-    subprocess.run(["spotball", "demo", "--out", "demo", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-
-
-def on_shutdown(**_: Any) -> None:
-    """Delete the folders, which contain the videos and datasets that the pages made."""
-    shutil.rmtree(os.environ["SPOTBALL_DOCS_FOLDERS"], ignore_errors=True)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are made from the code and from other files of the repository."""
+    """Add generated pages, and run the code of all pages and notebooks."""
     pages = {
         "reference/metrics.md": metrics_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
-        # On the site, the page is in the folder `docs`.
+        # On the site, this page is inside the folder `docs`, so its links must not start with `docs/`.
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
     }
-    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        work = Path(os.environ["SPOTBALL_DOCS_FOLDERS"], "notebooks", notebook.stem)
-        work.mkdir(parents=True)
-        pages[f"notebooks/{notebook.stem}.md"] = notebook_page(notebook, work)
+    texts = {file.src_uri: Path(file.abs_src_path).read_text(encoding="utf-8") for file in files.documentation_pages()}
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    try:
+        _results.update(outputs(texts, notebooks))
+    except RunError as error:
+        raise PluginError(str(error)) from error
+    pages |= {
+        f"notebooks/{notebook.stem}.md": without_pictures(_results[str(notebook)][0], _kept) for notebook in notebooks
+    }
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> None:
-    """Create the folder of a page, and save the listings that have the name of a file, as the page's readers do."""
-    if "DOCS_WORK" not in markdown:
-        return
-    folders = Path(os.environ["SPOTBALL_DOCS_FOLDERS"])
-    work = folders / "pages" / Path(page.file.src_uri).with_suffix("")
-    shutil.copytree(folders / "demo", work / "demo")
-    os.environ["DOCS_WORK"] = str(work)
-    for block in blocks(markdown):
-        if block.file is not None and block.is_visible:
-            path = work / block.file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.visible_text + "\n", encoding="utf-8")
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Insert the outputs of the page's code."""
+    path = page.file.src_uri
+    return with_outputs(markdown, _results[path], _kept) if path in _results else markdown
 
 
 def on_page_content(text: str, page: Any, **_: Any) -> str:
-    """Turn formulas into MathML, which needs no script; set what copy buttons copy, and the rank in the search."""
+    """Convert formulas to MathML, which needs no script. Set the text of copy buttons and the search rank."""
     if boost := _SEARCH_BOOSTS.get(page.file.src_uri):
         page.meta["search"] = {"boost": boost}
 
@@ -111,7 +96,7 @@ def on_page_content(text: str, page: Any, **_: Any) -> str:
         formula = convert(html.unescape(match[3]).strip(), display="block" if alone else "inline")
         return f'<div class="formula">{formula}</div>' if alone else formula
 
-    return mark_copies(_FORMULA.sub(mathml, text))
+    return mark_copies(restored(_FORMULA.sub(mathml, text), _kept))
 
 
 def on_post_build(config: Any, **_: Any) -> None:

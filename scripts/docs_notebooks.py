@@ -1,4 +1,4 @@
-"""Convert notebooks to pages of the documentation: run each, and show the output below its cells."""
+"""Convert notebooks to pages of the documentation: run each notebook, and show the output below each cell."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notebook_page(file: Path, work: Path) -> str:
 
 
 def as_markdown(notebook: Any, name: str) -> str:
-    """Return a notebook's cells and outputs as Markdown. A cell's metadata `alt` is the text of its picture."""
+    """Return a notebook's cells and outputs as Markdown. A cell's metadata `alt` is its image's alternative text."""
     title, *cells = notebook.cells
     parts = [
         title.source,

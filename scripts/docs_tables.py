@@ -9,8 +9,8 @@ def tables(schema: Schema, *, version: int, file: str | None = None) -> str:
     """Return a section in Markdown for each table.
 
     Args:
-        version: the schema's version, as the page names it.
-        file: the name of the SQLite file, for a page about several files.
+        version: the schema's version that the page states.
+        file: the name of the SQLite file, if the page describes several files.
     """
     assert schema.version == version
     return "\n".join(_section(name, table, file) for name, table in schema.tables.items())

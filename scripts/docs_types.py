@@ -43,12 +43,12 @@ def pages() -> list[Path]:
 
 
 def modules(text: str) -> list[tuple[str, set[int]]]:
-    """Return the modules formed by a page's Python blocks.
+    """Return the modules that a page's Python blocks form.
 
     Blocks of the same session form one module. Lines keep their numbers in the page; all other lines are blank.
 
     Returns:
-        For each module that the page shows a block of, its code and the numbers of the lines that are shown.
+        The code and the numbers of the visible lines, for each module with at least one visible block.
     """
     lines: dict[str, dict[int, str]] = defaultdict(dict)
     shown: dict[str, set[int]] = defaultdict(set)

@@ -1,7 +1,8 @@
 """Run the proof of concept of gaze training for the documentation, and write docs/assets/gaze-training.json.
 
-Trains with the default settings of `spotball gaze train` and runs the tests on all trials. The extras `local`, `gaze`
-and `report` must be installed: `python scripts/gaze_training.py FOLDER`. FOLDER keeps finished work.
+The script trains with the default settings of `spotball gaze train` and runs the tests on all trials. Install the
+extras `local`, `gaze` and `report`, and run `python scripts/gaze_training.py FOLDER`. The run is resumable: finished
+work in FOLDER is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PAGE_DATA = Path(__file__).parents[1] / "docs/assets/gaze-training.json"
 
 
 def made(folder: Path) -> dict[str, object]:
-    """Return the experiment's report, and the results of the tests for each run."""
+    """Run the experiment, and return its report and the results of the tests for each training run."""
     subprocess.run([sys.executable, "-m", "spotball_core", "gaze", "train", "--out", str(folder)], check=True)
     found = analyze(read_trials(folder / "trials.csv"), GazeOptions(bootstrap=0, jobs=os.cpu_count() or 1))
     return {

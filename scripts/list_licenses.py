@@ -23,10 +23,10 @@ FREE = (
     r"\bMIT\b|\bBSD\b|\b0BSD\b|Apache|\bISC\b|ISCL|Python Software Foundation|\bPSF\b|Python-2\.0|MPL|Mozilla|HPND|"
     r"Historical Permission|Unlicense|Public Domain|\bCC0\b|zlib|LGPL|Lesser General Public|BSL-1\.0"
 )
-"""Licenses that are compatible with use from MIT-licensed code for any purpose."""
+"""Pattern of licenses that allow any use from MIT-licensed code."""
 
 BY_HAND = {"agent-client-protocol": "Apache-2.0"}
-"""Licenses of distributions that state none, read from their sources."""
+"""Licenses of distributions that do not state one. They were read from the sources."""
 
 _HEAD = """# Licenses of dependencies
 
@@ -43,8 +43,10 @@ not. Weights of models have licenses of their own: see [weights and models](../h
 
 
 def brought(extra: str) -> set[str]:
-    """Return the installed distributions that the core (an empty name) or one of its extras needs, by
-    canonical names.
+    """Return the canonical names of the installed distributions that an extra needs.
+
+    Args:
+        extra: name of the extra. An empty name means the core.
     """
     found: set[str] = set()
     waiting = [("spotball-core", frozenset({extra}))]
@@ -92,7 +94,7 @@ def rows() -> dict[str, tuple[str, str]]:
 
 
 def unknown(of: dict[str, tuple[str, str]]) -> list[str]:
-    """Return the problems with the licenses of some rows, one line each."""
+    """Return a message for each distribution whose license does not match `FREE`."""
     return [f"{name}: {said[:80]!r}" for name, (said, _) in of.items() if not re.search(FREE, said)]
 
 

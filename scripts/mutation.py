@@ -35,7 +35,7 @@ def mutants_of(path: Path) -> list[str]:
 
 
 def modules(patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the modules selected in pyproject.toml, optionally only those that match a pattern."""
+    """Yield the modules selected in pyproject.toml. If there are patterns, yield only the modules that match one."""
     for path in sorted(Path("spotball_core").rglob("*.py")):
         if config().should_mutate(path) and (not patterns or any(fnmatch(str(path), p) for p in patterns)):
             yield path
@@ -75,7 +75,7 @@ def main() -> None:
     chosen = {path: sample(path, options.most, options.seed) for path in modules(options.patterns)}
     names = [name for sampled in chosen.values() for name in sampled]
     mutmut = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", str(options.jobs)]
-    # As in conftest.py, but before the process that starts all others imports NumPy.
+    # Set as in conftest.py, but before the forkserver process imports NumPy.
     subprocess.run([*mutmut, *names], check=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     written = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     for path, sampled in chosen.items():

@@ -3,8 +3,8 @@ position.
 
     python scripts/readme_picture.py [FILE]
 
-The numbers on it are computed from the demo's scenes. Panels have their own background, to be readable on light and
-dark pages.
+The numbers in the picture are computed from the demo's scenes. Panels have a background, so they are readable on light
+and dark pages.
 """
 
 from __future__ import annotations

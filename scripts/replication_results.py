@@ -1,7 +1,7 @@
-"""The published figures that the public data can check, as the documentation shows them: docs/assets/replication.json.
+"""Replicate the published figures that the public data can check, and write docs/assets/replication.json.
 
-Needs the published release. Run `python scripts/replication_results.py RELEASE`. It takes about ten seconds. The file
-contains figures only: no photos, no responses.
+The documentation shows the file. The script needs the published release. Run `python scripts/replication_results.py
+RELEASE`, which takes about ten seconds. The file contains only figures, and no photos or responses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def stored() -> Replication:
 
 
 def summary(found: Replication) -> str:
-    """Return how many figures agree, in a sentence."""
+    """Return sentences that state how many figures agree."""
     n, matches = len(found.items), sum(item.status == "match" for item in found.items)
     return (
         f"The public data can check **{n}** published figures. **{matches}** agree to the printed precision, and "
@@ -36,7 +36,7 @@ def summary(found: Replication) -> str:
 
 
 def results_table(found: Replication, status: Status) -> str:
-    """Return the figures with a status as a table in Markdown; mismatches with the short name of the cause."""
+    """Return the figures with a status as a table in Markdown. Mismatches have a column with the cause's short name."""
     causes = status == "mismatch"
     lines = [f"| Where | Data | Figure | Published | Reproduced | Standard |{' Cause |' if causes else ''}"]
     lines += [f"| --- | --- | --- | ---: | ---: | ---: |{' --- |' if causes else ''}"]
@@ -55,7 +55,7 @@ def cause(item: ReplicatedFigure) -> str:
 
 
 def _shortened(published: str | None) -> str:
-    """Return a published figure with at most six decimals, else with four: the release's files have up to 16."""
+    """Return a published figure, rounded to four decimals if it has more than six. The release has up to 16."""
     if published is None:
         return ""
     return f"{float(published):.4f}" if len(published.partition(".")[2]) > 6 else published

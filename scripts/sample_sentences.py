@@ -1,4 +1,4 @@
-"""Draw random sentences of an area of the project's text, to be rated by a reader who did not write them.
+"""Sample random sentences from an area of the project's text. A reader who did not write them then rates them.
 
 python scripts/sample_sentences.py how-to --seed 0
 """

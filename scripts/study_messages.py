@@ -21,7 +21,7 @@ _PLURAL = re.compile(rf"\bplural\(\s*{_TEXT},\s*{_TEXT}")
 
 
 def messages() -> Iterator[tuple[str, ...]]:
-    """Yield each text of the page once: the text, or its singular and plural."""
+    """Yield each text of the page once, as a tuple of the text, or of its singular and plural."""
     sources = [*sorted((SERVER / "page").glob("*.js")), SERVER / "static.py"]
     found: dict[tuple[str, ...], None] = {}
     for source in sources:

@@ -17,10 +17,10 @@ AREAS: Final = (
     *("README", "help", "messages", "tutorials", "how-to", "docstrings", "explanation", "reference", "changelog"),
     *("comments", "contributing"),
 )
-"""Where text is: the first nine are rated, comments and the guide for contributors are checked only."""
+"""Areas of text. The first nine are rated. Comments and the contributing guide are only checked."""
 
 GENERATED: Final = ("docs/reference/licenses.md",)
-"""Pages whose words are those of other projects."""
+"""Pages whose text comes from other projects."""
 
 DATA: Final = (
     *("spotball_adapters/prompts", "spotball_adapters/gaze/prompts", "spotball_adapters/replies"),
@@ -29,12 +29,14 @@ DATA: Final = (
 """Modules whose strings are data, such as prompts from the papers, and not messages."""
 
 PROSE: Final = re.compile(r"\b[A-Za-z]?[a-z]+[,;:]? [a-z]{2,}")
-"""Two words in lower case; the first may start with a capital. Addresses, identifiers and most SQL have none."""
+"""Pattern of two words in lower case, which addresses, identifiers and most SQL do not contain. The first word may
+start with a capital letter.
+"""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph, a docstring, a comment or a message, and where it starts."""
+    """A paragraph, docstring, comment or message, with the file and line where it starts."""
 
     path: str
     line: int

@@ -111,7 +111,7 @@ def baseline_distributions(name: str, scenes: Sequence[Scene]) -> FloatArray:
         [0.25]
     """
     if name not in BASELINES:
-        raise OptionError(unknown_name("baseline", name, BASELINES))
+        raise OptionError(unknown_name("baseline", name, BASELINES), code="unknown-name")
     common_grid(scenes)
     return BASELINES[name].function(scenes)
 
@@ -153,7 +153,7 @@ def baseline_responses(
     samples = whole_number("samples", samples, least=1)
     names = list(BASELINES if names is None else dict.fromkeys([names] if isinstance(names, str) else names))
     if not names:
-        raise OptionError(f"no baseline was named. Name at least one of {', '.join(BASELINES)}")
+        raise OptionError(f"no baseline was named. Name at least one of {', '.join(BASELINES)}", code="no-data")
     common_grid(scenes)
     distributions = {name: baseline_distributions(name, scenes) for name in names}
     return drawn_responses(distributions, scenes, samples=samples, seed=seed)

@@ -135,7 +135,9 @@ class Dataset:
         self._sources = _Sources()
         respondents = self._respondents
         if reference is not None and reference not in respondents:
-            raise OptionError(f"reference: {unknown_name('respondent', str(reference), respondents)}")
+            raise OptionError(
+                unknown_name("respondent", str(reference), respondents), code="unknown-name", field="reference"
+            )
 
     def __repr__(self) -> str:
         respondents = self._respondents
@@ -397,7 +399,9 @@ class Dataset:
         groups = [group for group in scoring.groups if group.name == respondent] or groups_named(scoring, respondent)
         if len(groups) > 1:
             names = ", ".join(group.name for group in groups)
-            raise OptionError(f"{respondent!r} names {len(groups)} groups: {names}. Pass one of these names")
+            raise OptionError(
+                f"{respondent!r} names {len(groups)} groups: {names}. Pass one of these names", code="ambiguous-name"
+            )
         return explain(scoring, groups[0], bootstrap=bootstrap, seed=seed)
 
     def report(
@@ -451,13 +455,17 @@ class Dataset:
         folder, jobs = path_of("out", out), whole_number("jobs", jobs, least=1)
         styles = [figures] if isinstance(figures, str) else list(figures)
         if unknown := [style for style in styles if style not in PRESETS]:
-            raise OptionError(f"figures: {unknown_name('style', str(unknown[0]), PRESETS)}")
+            raise OptionError(unknown_name("style", str(unknown[0]), PRESETS), code="unknown-name", field="figures")
         categories = None if reasoning is None else read_reasoning(path_of("reasoning", reasoning))
         chosen = self._policy(policy, reference, images=images, bootstrap=bootstrap, seed=seed)
         earlier = None
         if before is not None:
             if not isinstance(before, Dataset):
-                raise OptionError(f"before: found {type(before).__name__}, expected a Dataset. Pass `load(...)`")
+                raise OptionError(
+                    f"found {type(before).__name__}, expected a Dataset. Pass `load(...)`",
+                    code="wrong-type",
+                    field="before",
+                )
             # Changes are paired by image, not by participant.
             earlier = Scoring(before._pooled, before.scenes, chosen.model_copy(update={"reference": None}))
         with Workers(jobs, [write_report.__module__]) as workers:
@@ -497,4 +505,6 @@ class Dataset:
 
 def _check_name(argument: str, name: object) -> None:
     if not isinstance(name, str):
-        raise OptionError(f"{argument}: found {name!r}, expected the name of a respondent, such as human or gemini/cot")
+        raise OptionError(
+            f"found {name!r}, expected the name of a respondent, such as human or gemini/cot", field=argument
+        )

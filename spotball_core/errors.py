@@ -5,8 +5,13 @@ All of them derive from `SpotballError`. If one is raised, the command line prin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any
+
+from spotball_core.error_codes import Code
 
 SHOWN_PROBLEMS = 20
 """Maximum number of problems in a message. Problems with the same cause count once."""
@@ -22,34 +27,95 @@ NO_ROWS = "Add a row for each answer, or remove the file"
 
 
 class SpotballError(Exception):
-    """Base class of all errors that a user can cause and fix."""
+    """Base class of all errors that a user can cause and fix.
+
+    Args:
+        message: what is wrong, and how to fix it.
+        code: the kind of error. The default depends on the class.
+        file: the file or folder with the error, if any.
+        field: the option, argument, column or key with the error, if any.
+
+    Attributes:
+        code: a stable name of the kind of error, such as `"unknown-name"`. `error_codes.EXPLANATIONS` explains each.
+        message: the message without file and field.
+        file: the file or folder with the error, or None.
+        field: the option, argument, column or key with the error, or None.
+
+    Examples:
+        >>> error = OptionError("found 3, expected a number between 0 and 1", field="--alpha")
+        >>> str(error), error.code
+        ('--alpha: found 3, expected a number between 0 and 1', 'invalid-option')
+    """
+
+    code: Code = "failed"
+    file: str | None = None
+    field: str | None = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: Code | None = None,
+        file: str | os.PathLike[str] | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.file = None if file is None else os.fspath(file)
+        self.field = field
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.field, self.message) if part)
+
+    def with_codes(self) -> str:
+        """Return the message as the command line prints it, which ends with the code in brackets."""
+        return f"{self} [{self.code}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the error as `--format json` prints it."""
+        return {"code": self.code, "message": str(self), "file": self.file, "field": self.field}
 
 
 class GridError(SpotballError, ValueError):
     """Raised for invalid grids and boxes, and for a cell, a label or a point that is outside the grid."""
 
+    code = "invalid-grid"
+
 
 class DistributionError(SpotballError, ValueError):
     """Raised for numbers that are not a distribution over the cells: negative, not finite, or of the wrong shape."""
+
+    code = "invalid-distribution"
 
 
 class OptionError(SpotballError, ValueError):
     """Raised if an option or an argument has an invalid value."""
 
+    code = "invalid-option"
+
 
 class NotEnoughMemoryError(SpotballError, MemoryError):
     """Raised before a computation that needs more memory than is available."""
+
+    code = "out-of-memory"
 
 
 class WorkerError(SpotballError, RuntimeError):
     """Raised if a worker process ended unexpectedly, for example because the system killed it."""
 
+    code = "worker-failed"
+
 
 class MissingExtraError(SpotballError, ImportError):
     """Raised for a feature whose optional dependencies are not installed."""
 
+    code = "missing-extra"
+
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f'{what} needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
+        # Worker processes send errors as pickles, which call the class with `args`.
+        self.args = (what, extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +123,7 @@ class Problem:
     """A problem in a file, which may occur in several lines: what was found and what was expected.
 
     Attributes:
+        code: the kind of problem; `error_codes.EXPLANATIONS` explains each.
         file: the file.
         line: the first line with the problem; None if the problem concerns the whole file.
         field: the column or key with the problem.
@@ -67,6 +134,7 @@ class Problem:
         fix: advice to the user, as a sentence; empty if `expected` is enough.
     """
 
+    code: Code
     file: str
     line: int | None
     field: str
@@ -83,13 +151,20 @@ class Problem:
             text += f" ({self.count:,} times: {listed_lines(self.lines, self.count)})"
         return f"{text}. {self.fix}" if self.fix else text
 
+    def with_code(self) -> str:
+        """Return the text as the command line prints it, which ends with the code in brackets."""
+        return f"{self} [{self.code}]"
+
 
 def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
     """Return the problem that describes why a text file cannot be read."""
     if isinstance(error, UnicodeDecodeError):
         actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
-        return Problem(file, None, "file", actual, "text in UTF-8", fix="Save the file as UTF-8 and retry")
-    return Problem(file, None, "file", str(error), "a readable text file")
+        return Problem(
+            "unreadable-file", file, None, "file", actual, "text in UTF-8", fix="Save the file as UTF-8 and retry"
+        )
+    code: Code = "missing-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
+    return Problem(code, file, None, "file", str(error), "a readable text file")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -145,14 +220,14 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     """Merge problems that differ only in the line and the value found, because they have one cause.
 
     Examples:
-        >>> rows = [Problem("a.csv", line, "row", f"'{line}'", "a whole number") for line in range(2, 9)]
+        >>> rows = [Problem("invalid-value", "a.csv", line, "row", str(line), "a whole number") for line in range(2, 9)]
         >>> [str(problem) for problem in merged(rows)]
-        ["a.csv:2: row: found '2'; '3'; '4'; ..., expected a whole number (7 times: lines 2, 3, 4, 5, 6, ...)"]
+        ['a.csv:2: row: found 2; 3; 4; ..., expected a whole number (7 times: lines 2, 3, 4, 5, 6, ...)']
     """
     causes: dict[object, _Cause] = {}
     for problem in problems:
         # A problem of a whole file is not merged.
-        key = object() if problem.line is None else (problem.file, problem.field, problem.expected)
+        key = object() if problem.line is None else (problem.code, problem.file, problem.field, problem.expected)
         if key in causes:
             causes[key].add(problem)
         else:
@@ -195,12 +270,32 @@ class InputError(SpotballError):
     Attributes:
         problems: the problems. Problems with the same cause are merged.
         total: number of problems before merging.
+        line: the line of the first problem, or None. `code`, `file` and `field` are also those of the first problem.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = tuple(merged(problems))
         self.total: int = sum(problem.count for problem in self.problems)
-        lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
+        first = self.problems[0]
+        self.line: int | None = first.line
+        super().__init__(
+            self._listed(str(problem) for problem in self.problems), code=first.code, file=first.file, field=first.field
+        )
+        self.args = (self.problems,)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def with_codes(self) -> str:
+        """Return the message as the command line prints it: each problem ends with its code in brackets."""
+        return self._listed(problem.with_code() for problem in self.problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the error as `--format json` prints it, with all its problems."""
+        return {**super().to_dict(), "line": self.line, "problems": [asdict(problem) for problem in self.problems]}
+
+    def _listed(self, texts: Iterable[str]) -> str:
+        lines = list(islice(texts, SHOWN_PROBLEMS))
         if more := len(self.problems) - len(lines):
             lines.append(f"... and {more} more {'problem' if more == 1 else 'problems'}")
-        super().__init__("\n".join(lines))
+        return "\n".join(lines)

@@ -43,7 +43,7 @@ def row_name(row: int) -> str:
         ('A', 'Z', 'AA', 'AAA')
     """
     if row < 1:
-        raise GridError(f"row: found {row}, expected at least 1. Rows count from 1")
+        raise GridError(f"found {row}, expected at least 1. Rows count from 1", field="row")
     name = ""
     while row:
         row, letter = divmod(row - 1, 26)
@@ -81,7 +81,9 @@ def parse_label(label: str) -> tuple[int, int]:
     elif match := _NUMBER_FIRST.fullmatch(label):
         digits, letters = match.groups()
     else:
-        raise GridError(f"{label!r} is not a cell label. Write a row letter and a column number, such as D5")
+        raise GridError(
+            f"{label!r} is not a cell label. Write a row letter and a column number, such as D5", code="invalid-cell"
+        )
     return row_number(letters), int(digits)
 
 
@@ -108,11 +110,11 @@ class Grid:
         for name in ("rows", "cols"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise GridError(f"{name}: found {value!r}, expected a whole number of at least 1")
+                raise GridError(f"found {value!r}, expected a whole number of at least 1", field=name)
         for name in ("width", "height"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise GridError(f"{name}: found {value!r}, expected a positive number of pixels")
+                raise GridError(f"found {value!r}, expected a positive number of pixels", field=name)
 
     @classmethod
     def standard(cls) -> Grid:
@@ -163,20 +165,24 @@ class Grid:
             row, col = parse_label(cell)
         elif isinstance(cell, tuple):
             if len(cell) != 2:
-                raise GridError(f"{cell!r} is not a pair (row, column) of whole numbers from 1, such as (4, 5)")
+                raise GridError(
+                    f"{cell!r} is not a pair (row, column) of whole numbers from 1, such as (4, 5)", code="invalid-cell"
+                )
             row, col = (_whole(number, cell) for number in cell)
         else:
             index = _whole(cell, cell)
             if not 0 <= index < self.n_cells:
                 raise GridError(
                     f"index {cell} is outside the grid, whose {self.n_cells} cells "
-                    f"have the indices 0 to {self.n_cells - 1}"
+                    f"have the indices 0 to {self.n_cells - 1}",
+                    code="outside-grid",
                 )
             row, col = divmod(index, self.cols)
             row, col = row + 1, col + 1
         if not (1 <= row <= self.rows and 1 <= col <= self.cols):
             raise GridError(
-                f"{cell!r} is outside the grid, whose cells run from A1 to {row_name(self.rows)}{self.cols}"
+                f"{cell!r} is outside the grid, whose cells run from A1 to {row_name(self.rows)}{self.cols}",
+                code="outside-grid",
             )
         return row, col
 
@@ -321,7 +327,7 @@ class Grid:
             >>> Grid.standard().indices_at([0, 64, 640, 641], [0, 0, 360, 0]).tolist()
             [0, 1, 59, -1]
         """
-        x, y = (np.asarray(without_mask(values, "a point", GridError), dtype=float) for values in (x, y))
+        x, y = (np.asarray(without_mask(values, "x, y", GridError), dtype=float) for values in (x, y))
         x, y = np.broadcast_arrays(x, y)
         inside = (x >= 0) & (x <= self.width) & (y >= 0) & (y <= self.height)
         x, y = np.where(inside, x, 0), np.where(inside, y, 0)
@@ -339,7 +345,8 @@ class Grid:
         index = int(self.indices_at(x, y))
         if index < 0:
             raise GridError(
-                f"point ({x}, {y}) is outside the image of {self.width:g} x {self.height:g} pixels. Give x, y in pixels"
+                f"point ({x}, {y}) is outside the image of {self.width:g} x {self.height:g} pixels. Give pixels",
+                code="outside-grid",
             )
         return self.label(index)
 
@@ -440,24 +447,30 @@ def _whole(number: SupportsIndex, cell: object) -> int:
     try:
         return operator.index(number)
     except TypeError:
-        raise GridError(f"{cell!r} is not a cell. Give a label such as D5, an index, or a pair (row, column)") from None
+        raise GridError(
+            f"{cell!r} is not a cell. Give a label such as D5, an index, or a pair (row, column)", code="invalid-cell"
+        ) from None
 
 
 def _maps(values: ArrayLike) -> FloatArray:
     try:
         if hasattr(values, "detach"):
             values = values.detach().cpu().double()  # A PyTorch tensor, which may have gradients or be on a GPU.
-        array = np.asarray(without_mask(values, "a map", DistributionError), dtype=float)
+        array = np.asarray(without_mask(values, "maps", DistributionError), dtype=float)
     except DistributionError:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DistributionError(f"maps: expected numbers of shape (..., height, width) ({error})") from error
+        raise DistributionError(
+            f"expected numbers of shape (..., height, width) ({error})", code="wrong-shape", field="maps"
+        ) from error
     if array.ndim < 2 or not array.size:
         raise DistributionError(
-            f"maps: found shape {array.shape}, expected (..., height, width) with at least one pixel"
+            f"found shape {array.shape}, expected (..., height, width) with at least one pixel",
+            code="wrong-shape",
+            field="maps",
         )
     if not np.isfinite(array).all():
-        raise DistributionError("maps: a map contains NaN or infinity. Replace these values, for example by 0")
+        raise DistributionError("a map contains NaN or infinity. Replace these values, for example by 0", field="maps")
     return array
 
 
@@ -471,17 +484,31 @@ def _overlaps(cells: int, pixels: int) -> FloatArray:
 
 
 def _edges(boxes: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    boxes = without_mask(boxes, "a box", GridError, missing=np.nan)  # type: ignore[assignment]
+    boxes = without_mask(boxes, "boxes", GridError, missing=np.nan)  # type: ignore[assignment]
     try:
         array = np.asarray(boxes, dtype=float)
     except (TypeError, ValueError) as error:
-        raise GridError(f"boxes: expected an array of numbers of shape (..., 4): x1, y1, x2, y2 ({error})") from error
+        raise GridError(
+            f"expected an array of numbers of shape (..., 4): x1, y1, x2, y2 ({error})",
+            code="invalid-boxes",
+            field="boxes",
+        ) from error
     if array.ndim == 0 or array.shape[-1] != 4:
-        raise GridError(f"boxes: found shape {array.shape}, expected (..., 4): x1, y1, x2, y2")
+        raise GridError(
+            f"found shape {array.shape}, expected (..., 4): x1, y1, x2, y2", code="invalid-boxes", field="boxes"
+        )
     if not (np.isfinite(array).all(axis=-1) | np.isnan(array).all(axis=-1)).all():
-        raise GridError("boxes: a box contains NaN or infinity. Use NaN for all four numbers of a missing box")
+        raise GridError(
+            "a box contains NaN or infinity. Use NaN for all four numbers of a missing box",
+            code="invalid-boxes",
+            field="boxes",
+        )
     if np.any(array[..., 2] < array[..., 0]) or np.any(array[..., 3] < array[..., 1]):
-        raise GridError("boxes: a box has x2 < x1 or y2 < y1. Give corners as x1, y1, x2, y2, not x, y, width, height")
+        raise GridError(
+            "a box has x2 < x1 or y2 < y1. Give corners as x1, y1, x2, y2, not x, y, width, height",
+            code="invalid-boxes",
+            field="boxes",
+        )
     x1, y1, x2, y2 = (array[..., i, None] for i in range(4))
     return x1, y1, x2, y2
 

@@ -67,7 +67,7 @@ def frame_of(values: Any) -> pl.DataFrame:
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         found = (str(error).splitlines() or [type(error).__name__])[0]
         expected = "a frame in which column names are unique and each column has one type of values"
-        raise InputError([Problem("frame", None, "columns", found, expected)]) from error
+        raise InputError([Problem("missing-column", "frame", None, "columns", found, expected)]) from error
 
 
 def array_of_tensor(values: Any) -> Any:
@@ -124,12 +124,16 @@ def boxes_of_frame(values: object) -> NDArray[Any]:
     """
     names, array = _columns(values)
     if missing := [side for side in _SIDES if side not in (names or ())]:
-        raise GridError(f"a frame of boxes needs the columns {', '.join(_SIDES)}. Add {', '.join(missing)}")
+        raise GridError(
+            f"a frame of boxes needs the columns {', '.join(_SIDES)}. Add {', '.join(missing)}", code="invalid-boxes"
+        )
     assert names is not None
     try:
         return np.stack([np.asarray(array[:, names.index(side)], dtype=float) for side in _SIDES], axis=-1)
     except (TypeError, ValueError) as error:
-        raise GridError(f"the columns {', '.join(_SIDES)} of a frame of boxes must contain numbers: {error}") from error
+        raise GridError(
+            f"the columns {', '.join(_SIDES)} of a frame of boxes must contain numbers: {error}", code="invalid-boxes"
+        ) from error
 
 
 def _columns(values: Any) -> tuple[list[object] | None, NDArray[Any]]:

@@ -35,13 +35,12 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
     if not mask.any():
         return array.data
     if missing is None:
-        raise error(
-            f"{what} has {mask.sum():,} masked values, expected none. Fill these values, or remove their images"
-        )
+        raise error(f"found {mask.sum():,} masked values, expected none. Fill or remove them", field=what)
     if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
         raise error(
-            f"{what} has {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill "
-            "the masked values of the other rows, for example with .filled(0)"
+            f"found {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill the masked "
+            "values of the other rows, for example with .filled(0)",
+            field=what,
         )
     return np.where(mask, np.asarray(missing, dtype=np.result_type(array.dtype, type(missing))), array.data)
 

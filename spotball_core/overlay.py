@@ -131,7 +131,8 @@ def gridded(image: Image, grid: Grid) -> Image:
     if image.size != (grid.width, grid.height):
         raise GridError(
             f"the image has {image.width} x {image.height} pixels, but the grid is {grid}. Correct the scene's width "
-            "and height"
+            "and height",
+            code="incompatible-data",
         )
     width, height = image.width * plan.scale, image.height * plan.scale
     # Paste instead of copying, because a copy would keep the file's other data, such as a color profile.

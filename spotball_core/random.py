@@ -15,7 +15,7 @@ def base_seed(seed: int | np.random.Generator) -> int:
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     if seed < 0:
-        raise OptionError(f"seed: found {seed}, expected at least 0")
+        raise OptionError(f"found {seed}, expected at least 0", field="seed")
     return seed
 
 

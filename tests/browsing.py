@@ -1,4 +1,4 @@
-"""A real browser for tests of pages."""
+"""Provide a real browser for tests of web pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """The system's Chromium, or Chrome; tests are skipped without it."""
+    """Start the installed Chromium or Chrome, or skip the test if neither is installed."""
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright, of the dev extra")
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     path = next((path for name in names if (path := shutil.which(name))), None)
@@ -26,6 +26,6 @@ def launched() -> Iterator[Any]:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port that is not in use."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])

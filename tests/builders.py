@@ -1,4 +1,4 @@
-"""Small scenes and files of responses for tests."""
+"""Build small scenes and response files for tests."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ SCENES = "scenes.jsonl"
 _DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _SIGNS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters=_DIRECTIONS + "/\\")
 IDENTIFIERS = st.text(_SIGNS, min_size=1, max_size=6).map(str.strip).filter(lambda name: name not in ("", ".", ".."))
-"""Names that sports and images may have."""
+"""Valid names of sports and images."""
 
 PATHS = st.lists(IDENTIFIERS.map(lambda name: f"_{name}"), min_size=1, max_size=3).map("/".join)
-"""Some of the paths that images may have."""
+"""Valid image paths; not all valid paths are generated."""
 
 
 def scene(image: str, sport: str = "soccer", *, size: tuple[int, int] = (640, 360), **fields: Any) -> Scene:
-    """A scene of 6 x 10 cells on 640 x 360 pixels with the ball in C2, unless said otherwise."""
+    """Return a scene, by default with 6 x 10 cells, 640 x 360 pixels and the ball in C2."""
     given = {"grid": {"rows": 6, "cols": 10}, "ball_cells": ("C2",), **fields}
     return Scene.model_validate({"sport": sport, "image": image, "width": size[0], "height": size[1], **given})
 
 
 def scenes(*images: str, sport: str = "soccer", **fields: Any) -> list[Scene]:
-    """One like scene for each image."""
+    """Return one scene per image, all with the same fields."""
     return [scene(image, sport, **fields) for image in images]
 
 
 def write_jsonl(path: Path, rows: Iterable[Row]) -> Path:
-    """Rows as JSON Lines, fields as they are given."""
+    """Write rows as JSON Lines with unchanged fields, and return the path."""
     path.write_text("".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 def write_csv(path: Path, rows: Sequence[Row], *, newline: str = "\n") -> Path:
-    """Rows as CSV with all columns that any row has; objects and lists as JSON, what is missing as nothing."""
+    """Write rows as CSV with the columns of all rows; lists and objects become JSON, missing values are empty."""
     path.write_text(csv_text(rows, newline=newline), encoding="utf-8", newline="")
     return path
 
@@ -67,7 +67,7 @@ def _csv_field(value: object) -> object:
 
 
 def frame(rows: Sequence[Row]) -> pl.DataFrame:
-    """Rows as a frame, the types of its columns worked out from all of them."""
+    """Return rows as a data frame whose column types are inferred from all rows."""
     columns = list(dict.fromkeys(column for row in rows for column in row))
     return pl.DataFrame([{column: row.get(column) for column in columns} for row in rows], infer_schema_length=None)
 
@@ -78,7 +78,7 @@ def write_parquet(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def dataset(folder: Path, known: Iterable[Scene], **files: Sequence[Row]) -> Path:
-    """A dataset folder with `responses-NAME.jsonl` for each keyword."""
+    """Create a dataset folder with a file `responses-NAME.jsonl` for each keyword, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / SCENES).write_text("".join(one.model_dump_json() + "\n" for one in known), encoding="utf-8")
     for name, rows in files.items():
@@ -87,6 +87,6 @@ def dataset(folder: Path, known: Iterable[Scene], **files: Sequence[Row]) -> Pat
 
 
 def as_dict(counts: Counts) -> dict[Key, float]:
-    """Counts by (sport, image, respondent, kind, prompt, cell), the cell None for unparsed answers."""
+    """Return counts by (sport, image, respondent, kind, prompt, cell); the cell is None for unparsed responses."""
     keys = counts.table.select("sport", "image", "respondent", "kind", "prompt", "cell").rows()
     return dict(zip(keys, answers(counts.table).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Define settings and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def examples(thorough: int) -> int:
 settings.register_profile(
     "project", deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
 )
-# A mutant needs one failing example, not the simplest one, and none from another mutant.
+# One failing example is enough to detect a mutant, so do not shrink it or reuse examples of other mutants.
 settings.register_profile(
     "mutation", settings.get_profile("project"), phases=[Phase.explicit, Phase.generate], database=None
 )
@@ -30,38 +30,51 @@ settings.load_profile("project")
 ROOT = Path(__file__).parents[1]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # What a shell starts in the background ignores Ctrl-C, and so would all that tests start and interrupt.
+    # A background job of a shell ignores Ctrl-C, and the processes that tests start and interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """First what builds the documentation, which takes minutes: at the end, one worker alone would be at it."""
+    """Run the documentation builds first: they take minutes, and at the end only one worker would be busy."""
     items.sort(key=lambda item: "docs" not in item.keywords)
+
+
+_NO_DATA = "needs the published data in"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Report in one line how many tests were skipped because the published data is missing, and how to run them."""
+    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
+    if missing := [reason for reason in reasons if _NO_DATA in reason]:
+        terminalreporter.write_line(
+            f"{len(missing)} tests need the published data and were skipped. Put it in {ROOT.parent / 'shared/data'}, "
+            "or set SPOTBALL_RELEASE, SPOTBALL_GROUND_TRUTH and SPOTBALL_GAZE to its folders."
+        )
+
+
+def _published(variable: str, name: str, *files: str) -> Path:
+    """Return the folder that the variable names, or the one in shared/data. Skip the test if it is missing."""
+    folder = Path(os.environ.get(variable, ROOT.parent / "shared/data" / name))
+    if not all((folder / file).exists() for file in files):
+        pytest.skip(f"{_NO_DATA} {folder}")
+    return folder
 
 
 @pytest.fixture(scope="session")
 def real_release() -> Path:
-    """The published release: $SPOTBALL_RELEASE, or shared/data/spot-the-ball-release beside the checkout."""
-    folder = Path(os.environ.get("SPOTBALL_RELEASE", ROOT.parent / "shared/data/spot-the-ball-release"))
-    if not (folder / "data").is_dir():
-        pytest.skip(f"the published release is not at {folder}; set SPOTBALL_RELEASE to where it is")
-    return folder
+    """Return the published release."""
+    return _published("SPOTBALL_RELEASE", "spot-the-ball-release", "data")
 
 
 @pytest.fixture(scope="session")
 def other_ground_truth() -> dict[str, Path]:
-    """The release's ground truth of the other two sports: in $SPOTBALL_GROUND_TRUTH, or shared/data/ground-truth."""
-    folder = Path(os.environ.get("SPOTBALL_GROUND_TRUTH", ROOT.parent / "shared/data/ground-truth"))
-    files = {"basketball": folder / "bb_gt.csv", "volleyball": folder / "vball_gt.csv"}
-    if missing := [str(path) for path in files.values() if not path.is_file()]:
-        pytest.skip(f"not there: {', '.join(missing)}; set SPOTBALL_GROUND_TRUTH to their folder")
-    return files
+    """Return the ground truth of the other two sports."""
+    names = {"basketball": "bb_gt.csv", "volleyball": "vball_gt.csv"}
+    folder = _published("SPOTBALL_GROUND_TRUTH", "ground-truth", *names.values())
+    return {sport: folder / name for sport, name in names.items()}
 
 
 @pytest.fixture(scope="session")
 def gaze_data() -> Path:
-    """The published gaze data: $SPOTBALL_GAZE, or shared/data/gaze beside the checkout."""
-    folder = Path(os.environ.get("SPOTBALL_GAZE", ROOT.parent / "shared/data/gaze"))
-    if not (folder / "stimuli_main.csv").is_file():
-        pytest.skip(f"the gaze study's data is not at {folder}; set SPOTBALL_GAZE to where it is")
-    return folder
+    """Return the published gaze data."""
+    return _published("SPOTBALL_GAZE", "gaze", "stimuli_main.csv")

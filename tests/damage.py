@@ -1,4 +1,4 @@
-"""What can happen to an SQLite file."""
+"""Damage SQLite files in ways that can happen in practice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 PAGE = 4096
-"""Bytes of a page of SQLite."""
+"""Size of an SQLite page in bytes."""
 
 
 def _empty(path: Path) -> None:
@@ -53,4 +53,4 @@ DAMAGES: Mapping[str, Callable[[Path], None]] = {
     "other program": _other_program,
     "without a table": _without_a_table,
 }
-"""By name, what makes a store that was closed unusable. SQLite itself opens an empty file without an error."""
+"""Functions that damage a closed store, by name. SQLite opens an empty file without an error."""

@@ -1,4 +1,4 @@
-"""A file system that is nearly full."""
+"""Provide a small file system that tests can fill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of its own, with so little room."""
+    """Mount a file system of the given size at the folder, or skip the test if mounting is not possible."""
     folder.mkdir()
     line = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "spotball-test", str(folder)]
     mounted = subprocess.run(line, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Packages that count as installed once Python looks in their folder."""
+"""Create packages that Python finds as installed when their folder is on its path."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def install_package(folder: Path, name: str, group: str, entries: Mapping[str, str], **modules: str) -> Path:
-    """A folder with a package that registers entries.
+    """Write a package that registers entry points, and return its folder.
 
     Args:
-        folder: made if it is not there.
-        name: the package's.
-        group: of its entry points.
+        folder: the folder of the package. It is created if it does not exist.
+        name: the name of the package.
+        group: the group of its entry points.
         entries: targets such as `module:object`, by name.
-        modules: code, by the module's name.
+        modules: the code of each module, by module name.
     """
     info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir(parents=True)

@@ -1,7 +1,8 @@
-"""Scoring by plain loops over answers, straight from the paper's equations and the project's policies: an oracle.
+"""Score answers with plain loops, as an independent reference for the package.
 
-Nothing here is shared with the package: geometry, optimal transport (a linear programme), ties and quantiles are done
-again, one answer at a time. An image may be listed several times, as a bootstrap draws it.
+The code follows the paper's equations and the project's policies. It shares no code with the package: geometry, optimal
+transport (a linear program), ties and quantiles are computed independently, one answer at a time. An image may be
+listed several times, because a bootstrap resamples images with replacement.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def distance(scene: Scene, one: int, other: int) -> float:
 
 
 def is_near(scene: Scene, cell: int) -> bool:
-    """Eq. 4 and 5."""
+    """Return whether the cell is near a player (equations 4 and 5)."""
     x, y = center(scene, cell)
     for box in scene.players or ():
         dx, dy = max(box.x1 - x, 0, x - box.x2), max(box.y1 - y, 0, y - box.y2)
@@ -52,7 +53,7 @@ def is_near(scene: Scene, cell: int) -> bool:
 
 
 def overlaps(scene: Scene, cell: int) -> bool:
-    """Eq. 6."""
+    """Return whether the cell overlaps a player (equation 6)."""
     row, col = divmod(cell, COLS)
     width, height = scene.width / COLS, scene.height / ROWS
     left, top = col * width, row * height
@@ -73,7 +74,7 @@ def shares(cells: Iterable[int]) -> dict[int, float]:
 
 
 def transport(scene: Scene, p: Mapping[int, float], q: Mapping[int, float]) -> float:
-    """Eq. 3 as a linear programme over the cells that have mass."""
+    """Return equation 3, solved as a linear program over the cells with mass."""
     sources, sinks = sorted(p), sorted(q)
     cost = [distance(scene, one, other) for one in sources for other in sinks]
     rows = [[float(i == j) for j in range(len(sources)) for _ in sinks] for i in range(len(sources))]
@@ -94,7 +95,7 @@ def transport_1d(scene: Scene, p: Mapping[int, float], q: Mapping[int, float]) -
 
 
 def top_k(p: Mapping[int, float], truth: set[int]) -> float:
-    """The chance that a ball cell is among the k most named, over all ways to break ties."""
+    """Return the probability that a ball cell is among the k most named cells, over all ways to break ties."""
     k = min(TOP_K, len(p))
     ranks = sorted(p.values(), reverse=True)
     sure = {cell for cell, v in p.items() if v > ranks[k - 1] + 1e-12}
@@ -109,7 +110,7 @@ def entropy(p: Mapping[int, float]) -> float:
 
 @dataclass
 class Plain:
-    """One group's metrics on a list of images."""
+    """Compute one group's metrics on a list of images."""
 
     scenes: Mapping[Key, Scene]
     answers: Answers
@@ -125,7 +126,7 @@ class Plain:
         return {index(label) for label in self.scenes[key].ball_cells or ()}
 
     def image_value(self, name: str, key: Key) -> float | None:
-        """One image's value of a metric that is a mean over images; None where it is undefined."""
+        """Return one image's value of a metric that is a mean over images, or None where it is undefined."""
         if (name, key) not in self.memory:
             self.memory[name, key] = self._image_value(name, key)
         value: float | None = self.memory[name, key]
@@ -160,7 +161,7 @@ class Plain:
         return by_name[name]()
 
     def metric(self, name: str, images: Sequence[Key]) -> tuple[float | None, float | None, int]:
-        """Value, standard deviation over images and how many images entered; repeated images count repeatedly."""
+        """Return the value, the standard deviation over images, and the number of images; repeated images count."""
         if name in ("accuracy", "near_player_rate", "overlap_rate"):
             return self._over_responses(name, images)
         if name in POOLED:
@@ -173,7 +174,7 @@ class Plain:
         return mean, spread, len(values)
 
     def without_each(self, name: str, images: Sequence[Key]) -> list[float]:
-        """The metric without each of the images that enter; NaN where it is then undefined."""
+        """Return the metric without each image that has a value, and NaN where the metric is undefined."""
         entering = [key for key in images if name in POOLED or self.metric(name, [key])[0] is not None]
         values = (self.metric(name, [other for other in entering if other != key])[0] for key in entering)
         return [math.nan if value is None else value for value in values]

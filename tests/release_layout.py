@@ -1,19 +1,19 @@
-"""A small synthetic copy of the published release's layout, with every quirk that the real one is known for.
+"""Write a small synthetic copy of the published release's layout, with every known quirk of the real one.
 
-What is the same for every seed, so that tests can say what must come of it by hand:
+The following is the same for every seed, so that tests can state expected results:
 
-- soccer: images 2, 163, 302, 347, all with ground truth. Only Gemini's file tells that 302 and 347 are controls.
-- basketball: images 1, 2 and the control 81, all with ground truth; 81 is `81_wball.png` where it is a file.
+- soccer: images 2, 163, 302, 347, all with ground truth. Only Gemini's file shows that 302 and 347 are controls.
+- basketball: images 1, 2 and the control 81, all with ground truth; the image file of 81 is `81_wball.png`.
 - volleyball: images 1, 2, 3 with ground truth, but no file for 3; the control 51 has a file and no ground truth, and
-  is `51.png` to GPT and `51_wball.png` to Gemini. Basketball and volleyball share `1.png` and `2.png`.
-- players: see `BOXES`; none on volleyball 2 (looked), unknown on soccer 163 (nobody looked).
-- people: participants 1, 2, 3 click three times on each image that is no control; see `EXPLANATIONS`.
+  is named `51.png` by GPT and `51_wball.png` by Gemini. Basketball and volleyball share `1.png` and `2.png`.
+- players: see `BOXES`. None was detected on volleyball 2, and players are unknown on soccer 163.
+- people: participants 1, 2, 3 click three times on each image that is not a control; see `EXPLANATIONS`.
 - gpt: four samples of each prompt, sport and image, controls included.
 - gemini: level 2; on soccer 163 it answers `GEMINI_163`, on each other image D5 four times.
-- qwen: level 0 of basketball holds a run and a half: four iterations of 1, 2 and 81, then four of 1 and two of 2.
-- llama: level 1 of volleyball is short: four samples of image 1, two of image 2, nothing of the rest.
+- qwen: level 0 of basketball has one and a half runs: four iterations of 1, 2 and 81, then four of 1 and two of 2.
+- llama: level 1 of volleyball is incomplete: four samples of image 1, two of image 2, none of the other images.
 
-The rest (people's other clicks, GPT's, Qwen's and Llama's cells) is drawn.
+All other values (people's other clicks, and the cells of GPT, Qwen and Llama) are random.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TRUTHS = {
         "3": ("288", "120", "40", "36", "B5;C5"),
     },
 }
-"""x, y, width and height of the ball, and its cells, as the files have them.
+"""x, y, width and height of the ball, and its cells, as written in the files.
 
 In soccer, these are the top-left corner and the size in a frame of 512 x 512; in the other sports, the center and the
 size in pixels. The ball of basketball 81 is partly outside the image.
@@ -96,7 +96,7 @@ BOXES = {
 
 
 def write_release(folder: str | Path, seed: int = 0) -> Path:
-    """Write the copy into a folder, which gets a folder `data`; returns the folder."""
+    """Write the copy into the subfolder `data` of a folder, and return the folder."""
     folder = Path(folder)
     draw = random.Random(seed)
     _write_images(folder / "data" / "images")
@@ -116,7 +116,7 @@ def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]
 
 
 def png(shade: int, width: int = 640, height: int = 360) -> bytes:
-    """A picture of one shade of gray, from 0 to 255."""
+    """Return a PNG image of one shade of gray, from 0 to 255."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
@@ -136,7 +136,7 @@ def _write_images(folder: Path) -> None:
         write_csv(folder / sport / TRUTH_FILES[sport], header, rows)
         for name in IMAGE_FILES[sport]:
             content = png(zlib.crc32(f"{sport}/{name}".encode()) % 256)
-            # Nothing decodes the pictures: to the importer, bytes that differ are as good as a JPEG.
+            # The importer does not decode images, so any distinct bytes can stand for a JPEG file.
             content = content if name.endswith(".png") else b"\xff\xd8\xff\xe0" + name.encode()
             (folder / sport / name).write_bytes(content)
 

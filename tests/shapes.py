@@ -1,4 +1,4 @@
-"""Cells and boxes as Shapely's geometries, to compare the package's own geometry with."""
+"""Build cells and boxes as Shapely geometries, to check the geometry of the package."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spotball_core.grid import Grid
 
 
 def cells(grid: Grid) -> list[tuple[shapely.Point, shapely.Polygon]]:
-    """Center and area of each cell."""
+    """Return the center and the area of each cell."""
     wide, high = grid.width / grid.cols, grid.height / grid.rows
     found = []
     for row in range(grid.rows):
@@ -19,7 +19,7 @@ def cells(grid: Grid) -> list[tuple[shapely.Point, shapely.Polygon]]:
 
 
 def as_shape(box: tuple[float, float, float, float]) -> shapely.Geometry:
-    """A box, which may be a line or a point."""
+    """Return the shape of a box: a polygon, a line or a point."""
     x1, y1, x2, y2 = box
     if (x1, y1) == (x2, y2):
         return shapely.Point(x1, y1)

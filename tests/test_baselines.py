@@ -1,4 +1,4 @@
-"""Baselines: distributions against hand-worked cases and plain loops, draws against their distributions."""
+"""Test baselines: distributions against cases worked by hand and plain loops, and responses against distributions."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from spotball_core.synthetic.respondents import cue_responses
 from spotball_core.synthetic.scenes import synthetic_scenes
 from tests.cli import process
 from tests.conftest import ROOT
+from tests.failures import raises
 
 SMALL = Grid(2, 2, 20, 20)
 
@@ -53,7 +54,7 @@ def scene(
     return Scene(sport=sport, image=str(image), grid=grid, ball_cells=cells, players=players, control=control)
 
 
-def test_the_names_in_order() -> None:
+def test_baselines_are_listed_in_order_with_descriptions() -> None:
     assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle", "social"]
     assert all(record.name == name and record.description for name, record in BASELINES.items())
 
@@ -65,14 +66,14 @@ def test_the_names_in_order() -> None:
     sizes=st.lists(st.tuples(st.integers(1, 900), st.integers(1, 900)), min_size=1, max_size=4),
     seed=st.integers(0, 99),
 )
-def test_every_row_sums_to_one_or_is_no_answer(
+def test_every_distribution_sums_to_one_or_is_nan(
     name: str, rows: int, cols: int, sizes: list[tuple[int, int]], seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
     scenes = []
     for i, (width, height) in enumerate(sizes):
         grid = Grid(rows, cols, width, height)
-        # Boxes may lie far outside the image: a detector's error must not make all mass underflow.
+        # Boxes may lie far outside the image: the mass must not underflow because of a detector's error.
         corners = np.sort(rng.uniform(-50, 50, (rng.integers(0, 4), 2, 2)) * [width, height], axis=1).reshape(-1, 4)
         cells = [grid.label(int(cell)) for cell in rng.integers(0, grid.n_cells, rng.integers(0, 3))] or None
         sport = ("soccer", "volleyball")[int(rng.integers(2))]
@@ -88,7 +89,7 @@ def test_every_row_sums_to_one_or_is_no_answer(
             assert np.isnan(row).all()
 
 
-def test_uniform_and_oracle_by_hand() -> None:
+def test_uniform_and_oracle_match_values_by_hand() -> None:
     scenes = [scene(1, ["A1", "B1"]), scene(2), scene(3, ["B2"])]
     assert baseline_distributions("uniform", scenes).tolist() == [[0.25] * 4] * 3
     oracle = baseline_distributions("oracle", scenes)
@@ -97,8 +98,7 @@ def test_uniform_and_oracle_by_hand() -> None:
     assert oracle[2].tolist() == [0, 0, 0, 1]
 
 
-def test_prior_leaves_one_image_out() -> None:
-    # A1 twice and B1 once over the three images, two ball cells in the first.
+def test_prior_excludes_the_image_itself() -> None:
     scenes = [scene(1, ["A1", "B1"]), scene(2, ["A1"]), scene(3, ["B2"])]
     assert baseline_distributions("prior", scenes).tolist() == [
         [1 / 2, 0, 0, 1 / 2],  # A1 of image 2, B2 of image 3
@@ -107,7 +107,7 @@ def test_prior_leaves_one_image_out() -> None:
     ]
 
 
-def test_prior_keeps_to_the_sport_and_answers_images_without_truth() -> None:
+def test_prior_uses_only_its_sport_and_answers_images_without_ground_truth() -> None:
     scenes = [
         scene(1, ["A1"]),
         scene(2),
@@ -116,14 +116,14 @@ def test_prior_keeps_to_the_sport_and_answers_images_without_truth() -> None:
         scene(1, sport="tennis"),
     ]
     prior = baseline_distributions("prior", scenes)
-    assert prior[0].tolist() == [0.25] * 4  # nothing known of another soccer image: uniform
+    assert prior[0].tolist() == [0.25] * 4  # no other soccer image has ground truth: uniform
     assert prior[1].tolist() == [1, 0, 0, 0]
-    assert prior[2].tolist() == [0, 1, 0, 0]  # a control's truth is known like any other
+    assert prior[2].tolist() == [0, 1, 0, 0]  # the ground truth of a control counts too
     assert prior[3].tolist() == [0, 0, 0, 1]
     assert prior[4].tolist() == [0.25] * 4
 
 
-def test_center_is_the_gaussian_of_each_cell_cut_off_at_the_edges() -> None:
+def test_center_matches_a_truncated_gaussian() -> None:
     grid = Grid(3, 4, 120, 90)
     (row,) = baseline_distributions("center", [scene(1, grid=grid)])
     gaussian = stats.truncnorm(-0.5 / 0.15, 0.5 / 0.15, loc=0.5, scale=0.15)
@@ -134,7 +134,7 @@ def test_center_is_the_gaussian_of_each_cell_cut_off_at_the_edges() -> None:
 
 
 @given(rows=st.integers(1, 9), cols=st.integers(1, 9))
-def test_center_is_symmetric_and_falls_outwards(rows: int, cols: int) -> None:
+def test_center_is_symmetric_and_decreases_outward(rows: int, cols: int) -> None:
     (row,) = baseline_distributions("center", [scene(1, grid=Grid(rows, cols, 640, 360))])
     table = row.reshape(rows, cols)
     np.testing.assert_allclose(table, table[::-1], rtol=1e-9)
@@ -144,8 +144,8 @@ def test_center_is_symmetric_and_falls_outwards(rows: int, cols: int) -> None:
         assert (np.diff(half, axis=1) < 0).all()
 
 
-def test_nearest_player_by_hand() -> None:
-    # Cells of 10 x 10; the player is the cell A1 itself. Centers: 0 from A1, 5 from A2 and B1, 5 * sqrt(2) from B2.
+def test_nearest_player_matches_values_by_hand() -> None:
+    # The player fills A1, of 10 x 10 px. Its distance is 5 to the centers of A2 and B1, and 5 * sqrt(2) to that of B2.
     (row,) = baseline_distributions("nearest-player", [scene(1, players=[[0, 0, 10, 10]])])
     scale = 0.04 * math.sqrt(20**2 + 20**2)
     mass = [1, math.exp(-25 / (2 * scale**2)), math.exp(-25 / (2 * scale**2)), math.exp(-50 / (2 * scale**2))]
@@ -157,7 +157,7 @@ def test_nearest_player_by_hand() -> None:
     boxes=st.lists(st.tuples(*[st.integers(0, 600)] * 2, *[st.integers(0, 200)] * 2), min_size=1, max_size=5),
     width=st.integers(100, 1000),
 )
-def test_nearest_player_falls_with_the_distance(boxes: list[tuple[int, ...]], width: int) -> None:
+def test_nearest_player_decreases_with_the_distance(boxes: list[tuple[int, ...]], width: int) -> None:
     grid = Grid(4, 5, width, 360)
     players = [[x, y, x + w, y + h] for x, y, w, h in boxes]
     other = scene(2, players=[[0, 0, 1, 1]], grid=Grid(4, 5, 50, 50))
@@ -180,30 +180,30 @@ def test_nearest_player_has_no_answer_without_players() -> None:
     assert np.isnan(distributions).all(axis=1).tolist() == [True, True, False]
 
 
-def test_images_may_differ_in_size_but_not_grids_in_shape() -> None:
+def test_baselines_accept_mixed_image_sizes_but_not_mixed_grid_shapes() -> None:
     scenes = [scene(1, grid=Grid(2, 2, 20, 20)), scene(2, grid=Grid(2, 2, 90, 60))]
     assert baseline_distributions("uniform", scenes).shape == (2, 4)
-    with pytest.raises(OptionError, match=r"grids of different sizes \(2 x 2, 3 x 2\)"):
+    with raises(OptionError, "different-grids"):
         baseline_distributions("uniform", [*scenes, scene(9, grid=Grid(3, 2, 20, 20))])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": ["center", "gpt"]}, "unknown baseline 'gpt'. Available: uniform"),
-        ({"names": []}, "no baseline was named. Name at least one of uniform, center"),
-        ({"samples": 0}, "samples: found 0"),
-        ({"seed": -1}, "seed: found -1"),
-        ({"scenes": []}, "scenes: found none"),
-        ({"scenes": [scene(1), scene(1)]}, "soccer/1 occurs more than once"),
+        ({"names": ["center", "gpt"]}, "unknown-name"),
+        ({"names": []}, "no-data"),
+        ({"samples": 0}, "invalid-option:samples"),
+        ({"seed": -1}, "invalid-option:seed"),
+        ({"scenes": []}, "no-data:scenes"),
+        ({"scenes": [scene(1), scene(1)]}, "duplicate"),
     ],
 )
-def test_unusable_options(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_baseline_responses_with_invalid_options_raise_option_error(arguments: dict[str, Any], message: str) -> None:
+    with raises(OptionError, message):
         baseline_responses(**{"scenes": [scene(1)], **arguments})
 
 
-# Draws --------------------------------------------------------------------------------------------------------
+# Responses --------------------------------------------------------------------------------------------------------
 
 PLAYERS = [[100.0, 80.0, 160.0, 250.0], [400.0, 100.0, 450.0, 240.0]]
 
@@ -222,7 +222,7 @@ def cells_of(rows: pl.DataFrame, respondent: str, one: Scene) -> list[str | None
     return rows.filter(respondent=respondent, sport=one.sport, image=one.image)["cell"].to_list()
 
 
-def test_rows_are_a_responses_file() -> None:
+def test_baseline_responses_have_the_columns_of_a_responses_file() -> None:
     scenes = [scene(1, ["A1"]), scene(2, players=[[0, 0, 5, 5]], control=True)]
     rows = baseline_responses(scenes, ["oracle", "nearest-player"], samples=3)
     assert tuple(rows.columns) == COLUMNS
@@ -240,7 +240,7 @@ def test_rows_are_a_responses_file() -> None:
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_draws_follow_the_distribution(name: str) -> None:
+def test_baseline_responses_follow_the_distribution(name: str) -> None:
     scenes = standard_scenes()
     samples = 20_000
     rows = baseline_responses(scenes, [name], samples=samples, seed=5)
@@ -249,7 +249,7 @@ def test_draws_follow_the_distribution(name: str) -> None:
         observed = np.array([drawn[label] for label in one.layout.labels])
         assert observed.sum() == samples
         assert (observed[expected == 0] == 0).all()
-        # Cells too rare for the chi-square's approximation are pooled.
+        # Rare cells are pooled, because the chi-square approximation needs larger counts.
         common = expected * samples >= 10
         observed = np.append(observed[common], observed[~common].sum())
         expected = np.append(expected[common], expected[~common].sum()) * samples
@@ -257,8 +257,8 @@ def test_draws_follow_the_distribution(name: str) -> None:
             assert stats.chisquare(observed[kept], expected[kept]).pvalue > 1e-3
 
 
-def test_scenes_and_baselines_draw_apart() -> None:
-    """Two scenes with one distribution must not draw the same cells, nor two samples of a scene."""
+def test_baseline_responses_differ_between_scenes_with_equal_distributions() -> None:
+    """Check that scenes with equal distributions, and samples of one scene, do not all get the same cells."""
     scenes = standard_scenes()
     rows = baseline_responses(scenes, samples=40)
     sequences = [tuple(cells_of(rows, "uniform", one)) for one in scenes]
@@ -268,7 +268,7 @@ def test_scenes_and_baselines_draw_apart() -> None:
     assert a.random() != b.random()
 
 
-def test_the_seed_decides() -> None:
+def test_baseline_responses_depend_on_the_seed() -> None:
     scenes = standard_scenes()
     first = baseline_responses(scenes, seed=0)
     assert first.equals(baseline_responses(scenes, seed=0))
@@ -279,15 +279,15 @@ def test_the_seed_decides() -> None:
     assert not drawn.equals(baseline_responses(scenes, seed=generator))
 
 
-def test_draws_are_made_from_the_seed_and_the_names_alone() -> None:
-    """Worked without the library: whoever has the seed can repeat the draws, on any machine."""
+def test_baseline_responses_can_be_repeated_from_seed_and_names() -> None:
+    """Check that a reader with the seed can repeat the draws on any machine without the library."""
     rows = baseline_responses([scene(163, grid=Grid.standard())], ["uniform"], samples=9, seed=7)
     digest = hashlib.sha256(b'["uniform", "soccer", "163"]').hexdigest()
     random = np.random.default_rng([7, int(digest, 16)]).random(9)
     assert rows["cell"].to_list() == [Grid.standard().labels[int(u * 60)] for u in random]
 
 
-def test_draws_do_not_depend_on_company_or_order() -> None:
+def test_baseline_responses_do_not_depend_on_other_baselines_or_on_scene_order() -> None:
     scenes = standard_scenes()
     names = ["uniform", "center", "nearest-player", "oracle"]
     everything = baseline_responses(scenes, samples=7, seed=2)
@@ -303,7 +303,7 @@ def test_draws_do_not_depend_on_company_or_order() -> None:
                 assert cells_of(fewer, name, one) == expected
 
 
-def test_more_samples_begin_with_fewer() -> None:
+def test_baseline_responses_with_more_samples_start_with_the_same_cells() -> None:
     scenes = standard_scenes()
     few, many = (baseline_responses(scenes, samples=n, seed=1) for n in (5, 9))
     for name in BASELINES:
@@ -318,7 +318,7 @@ def spotball(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return process.spotball("baselines", *arguments)
 
 
-def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
+def test_command_writes_responses_next_to_the_scenes(tmp_path: Path) -> None:
     write_scenes([*standard_scenes(), scene(9, grid=Grid.standard())], tmp_path / "scenes.jsonl")
     done = spotball(tmp_path, "--samples", "4", "--seed", "3")
     assert done.returncode == 0, done.stderr
@@ -331,7 +331,7 @@ def test_command_writes_beside_the_scenes(tmp_path: Path) -> None:
     assert "nearest-player has no answer for 1 of 5 images" in done.stderr
 
 
-def test_command_writes_some_elsewhere(tmp_path: Path) -> None:
+def test_command_with_name_and_out_writes_only_the_given_file(tmp_path: Path) -> None:
     write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
     out = tmp_path / "elsewhere" / "b.csv"
     done = spotball(tmp_path, "--name", "center, uniform", "--samples", "2", "--out", out, "--quiet")
@@ -344,7 +344,9 @@ def test_command_writes_some_elsewhere(tmp_path: Path) -> None:
     ("arguments", "message"),
     [(["--name", "gpt"], "unknown baseline 'gpt'"), (["--samples", "0"], "samples"), (["--out", "a.txt"], "a.txt")],
 )
-def test_command_refuses(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_command_with_an_invalid_option_fails_and_writes_nothing(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
     before = sorted(Path(tmp_path).iterdir())
     done = spotball(tmp_path, *arguments)
@@ -354,19 +356,19 @@ def test_command_refuses(tmp_path: Path, arguments: list[str], message: str) -> 
     assert sorted(Path(tmp_path).iterdir()) == before
 
 
-def test_command_needs_scenes(tmp_path: Path) -> None:
+def test_command_without_scenes_fails(tmp_path: Path) -> None:
     done = spotball(tmp_path)
     assert done.returncode == 2
     assert "scenes.jsonl" in done.stderr
 
 
 class TestSocial:
-    def test_weights_are_those_of_the_documented_fit(self) -> None:
+    def test_social_weights_match_the_documented_fit(self) -> None:
         found = json.loads((ROOT / "docs/assets/cues.json").read_text(encoding="utf-8"))["report"]
         (people,) = (group for group in found["groups"] if group["respondent"] == "human")
         assert {one["key"]: float(f"{one['per_unit']:.3g}") for one in people["weights"]} == SOCIAL_WEIGHTS
 
-    def test_is_a_conditional_logit(self) -> None:
+    def test_social_is_a_conditional_logit_of_the_cue_scores(self) -> None:
         scenes = synthetic_poses([one for one in synthetic_scenes(30) if one.sport == "synthetic-soccer"])
         scores = cue_scores(scenes, SOCIAL_WEIGHTS).values
         for place, row in enumerate(baseline_distributions("social", scenes)):
@@ -377,7 +379,7 @@ class TestSocial:
             expected = np.exp(np.array(utility) - max(utility))
             assert row == pytest.approx(expected / expected.sum())
 
-    def test_does_not_see_its_own_ball(self) -> None:
+    def test_social_does_not_use_the_ball_of_the_image_itself(self) -> None:
         scenes = list(synthetic_poses([one for one in synthetic_scenes(30) if one.sport == "synthetic-soccer"]))
         before = baseline_distributions("social", scenes)
         moved = {**scenes[3].model_dump(), "ball_box": (0, 0, 20, 20), "ball_cells": None}
@@ -386,7 +388,7 @@ class TestSocial:
         assert after[3] == pytest.approx(before[3], abs=1e-9)
         assert after[4] != pytest.approx(before[4], abs=1e-6)
 
-    def test_is_closer_to_followers_of_bodies_than_nearest_player(self) -> None:
+    def test_social_is_closest_to_respondents_that_follow_bodies(self) -> None:
         scenes = synthetic_poses([one for one in synthetic_scenes(90) if one.sport == "synthetic-soccer"])
         people = cue_responses(scenes, {"people": {"location": 1.0, "feet": 0.8, "head": 0.8}}, samples=200)
         rows = baseline_responses(scenes, ["social", "nearest-player", "center"], samples=200)
@@ -394,7 +396,7 @@ class TestSocial:
         distances = {group.respondent: group.metrics["wasserstein_matched"].value for group in report.groups}
         assert min(distances, key=lambda name: distances[name] if name != "people" else math.inf) == "social"
 
-    def test_answers_without_anything_but_the_grid(self) -> None:
+    def test_social_answers_a_scene_with_only_a_grid(self) -> None:
         (row,) = baseline_distributions("social", [Scene(sport="a", image="1", grid=Grid.standard())])
         assert row.sum() == pytest.approx(1)
         assert row.reshape(6, 10).argmax() in (24, 25, 34, 35)

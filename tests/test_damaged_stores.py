@@ -1,4 +1,4 @@
-"""Every store of this project reports damage when it is opened, and is not begun anew."""
+"""Test that every store of this project reports damage when it is opened, and does not start over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.adapters.embedding import Tiny
 from tests.damage import DAMAGES
 
 Use = Callable[[Path], Any]
-"""Opens the store of a folder; returns a context manager."""
+"""Open the store of a folder, and return a context manager."""
 
 
 def _peeked(folder: Path) -> Any:
@@ -42,12 +42,14 @@ STORES: Mapping[str, tuple[str, Use, Use]] = {
     "review": (REVIEW, ReviewStore, ReviewStore),
     "cache": (CACHE, lambda folder: Cache(folder / CACHE, Tiny()), _peeked_cache),
 }
-"""By name: the file in its folder, how it is opened to write, and to look at it."""
+"""Map names to the file in the folder, how to open it for writing, and how to open it for reading."""
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("store", STORES)
-def test_damage_is_reported_and_the_file_is_left_unchanged(tmp_path: Path, store: str, damage: str) -> None:
+def test_open_of_a_damaged_store_is_an_error_and_leaves_the_file_unchanged(
+    tmp_path: Path, store: str, damage: str
+) -> None:
     name, write, look = STORES[store]
     path = tmp_path / name
     for use in (write, look):

@@ -1,4 +1,4 @@
-"""`spotball demo` as a ran: what it writes, says and refuses."""
+"""Test `spotball demo` as a process: its files, output and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return folder, spotball("demo", "--out", folder, "--bootstrap", "30")
 
 
-def test_it_writes_what_it_promises(done: Done) -> None:
+def test_demo_writes_the_documented_files(done: Done) -> None:
     folder, ran = done
     assert ran.returncode == 0, ran.stderr
     assert {path.name for path in folder.iterdir()} == FILES
@@ -67,7 +67,7 @@ def test_it_writes_what_it_promises(done: Done) -> None:
     assert len(groups) == 15
     for (_, respondent), group in groups.items():
         assert group["kind"] == "baseline"
-        assert (group["n_images"], group["n_responses"]) == (18, 900)  # two controls a sport are left out
+        assert (group["n_images"], group["n_responses"]) == (18, 900)  # two controls per sport are excluded
         if respondent == "oracle":
             assert group["metrics"]["accuracy"]["value"] == 1
         else:
@@ -76,7 +76,7 @@ def test_it_writes_what_it_promises(done: Done) -> None:
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
 
 
-def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
+def test_demo_prints_the_report_and_the_next_commands(done: Done) -> None:
     folder, ran = done
     report = json.loads((folder / "report.json").read_text())
     assert report["signature"] in ran.stdout
@@ -88,7 +88,7 @@ def test_it_says_what_it_is_and_what_to_do_next(done: Done) -> None:
 
 
 @pytest.mark.slow
-def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> None:
+def test_printed_score_command_gives_the_report_of_the_demo(done: Done, tmp_path: Path) -> None:
     folder, _ = done
     out = tmp_path / "again.json"
     again = spotball("score", folder, "--reference", "oracle", "--bootstrap", "30", "--out", out)
@@ -97,7 +97,7 @@ def test_the_next_command_gives_the_same_report(done: Done, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_again_it_overwrites_its_own_and_keeps_the_rest(done: Done) -> None:
+def test_demo_again_overwrites_its_files_and_keeps_others(done: Done) -> None:
     folder, first = done
     before = contents(folder)
     (folder / "responses-mine.csv").write_text("image,cell\n1,D5\n")
@@ -109,8 +109,8 @@ def test_again_it_overwrites_its_own_and_keeps_the_rest(done: Done) -> None:
 
 
 @pytest.mark.slow
-def test_without_matplotlib_all_but_the_pictures(done: Done, tmp_path: Path) -> None:
-    # Pictures of another run would not belong to the new numbers.
+def test_demo_without_matplotlib_writes_no_pictures_and_deletes_old_ones(done: Done, tmp_path: Path) -> None:
+    # Pictures of an earlier run would not match the new numbers.
     folder, _ = done
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert {path.name for path in tmp_path.iterdir()} == FILES
@@ -121,7 +121,7 @@ def test_without_matplotlib_all_but_the_pictures(done: Done, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_quiet_is_the_table_alone(tmp_path: Path) -> None:
+def test_demo_quiet_prints_only_the_summary(tmp_path: Path) -> None:
     ran = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
     assert ran.returncode == 0
     assert ran.stderr == ""
@@ -130,7 +130,7 @@ def test_quiet_is_the_table_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["scenes.jsonl", "README.txt"])
-def test_it_refuses_a_folder_that_is_not_its_own(tmp_path: Path, name: str) -> None:
+def test_demo_into_a_folder_with_other_files_fails_and_keeps_them(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine\n")
     ran = spotball("demo", "--out", tmp_path)
     assert ran.returncode == 2
@@ -138,7 +138,7 @@ def test_it_refuses_a_folder_that_is_not_its_own(tmp_path: Path, name: str) -> N
     assert contents(tmp_path) == {name: b"mine\n"}
 
 
-def test_it_refuses_a_file_and_a_negative_seed(tmp_path: Path) -> None:
+def test_demo_with_a_file_as_folder_or_a_negative_seed_fails(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("mine\n")
     ran = spotball("demo", "--out", file)

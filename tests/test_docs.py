@@ -1,4 +1,4 @@
-"""The documentation builds and needs no network, and what the README shows runs."""
+"""Test the documentation: it builds, needs no network, and its commands and code run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.conftest import ROOT
 SCRIPTS = Path(sys.executable).parent
 
 PHONE, LAPTOP = 400, 1280
-"""Pixels of screens' widths."""
+"""Widths of screens in pixels."""
 
 SEARCHES = {
     "add my own model": "how-to/custom-model.html",
@@ -47,13 +47,13 @@ SEARCHES = {
     "glossary": "glossary.html",
     "supported models": "supported-models.html",
 }
-"""What readers search for, and the page that is found first."""
+"""Search words of readers, and the first page of the search results."""
 
 CUT_OFF = """() => [...document.querySelectorAll(".md-content :is(pre > code, .md-typeset__scrollwrap, .formula, img)")]
     .filter(element => element.scrollWidth > element.clientWidth + 1
         || element.getBoundingClientRect().right > innerWidth)
     .map(element => element.innerText.slice(0, 80))"""
-"""JavaScript that lists the parts of a page that do not fit into it."""
+"""JavaScript that lists the parts that are wider than the page."""
 
 
 def blocks(language: str) -> list[str]:
@@ -74,7 +74,7 @@ def run_all(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The documentation, built strictly; the build fails where a page would load anything from a network."""
+    """Build the documentation strictly; the build fails if a page loads anything from a network."""
     folder = tmp_path_factory.mktemp("docs") / "site"
     command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
     work = tmp_path_factory.mktemp("work")
@@ -86,25 +86,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def public_homes() -> set[str]:
-    """The full name of each public name, where it is defined."""
+    """Return each public name with the module that defines it."""
     homes = set()
     for name in spotball_core.__all__:
         value = getattr(spotball_core, name)
         module = getattr(value, "__module__", None) or spotball_core._HOME_OF[name]
-        # Values that are neither classes nor functions stand in the module that they are taken from.
+        # Values that are neither classes nor functions are documented in the module that they are imported from.
         homes.add(f"{module if callable(value) else spotball_core._HOME_OF[name]}.{name}")
     return homes
 
 
 @pytest.mark.docs
-def test_the_site_is_whole(site: Path) -> None:
+def test_site_has_all_commands_public_names_formulas_and_notebooks(site: Path) -> None:
     pages = {file.relative_to(site).as_posix(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
     formulas = pages["reference/metrics.html"]
     assert "<math" in formulas
     assert "\\(" not in formulas
     assert not [name for name, page in pages.items() if "Traceback" in page]
 
-    # Each command, also of a group: found by the entry points, not by what makes the page.
+    # The expected commands come from `--help`, not from the script that makes the page.
     shown = set(re.findall(r"<code>(spotball[a-z -]*)</code><a class=\"headerlink\"", pages["reference/command.html"]))
     assert shown == {"spotball", *commands()}
 
@@ -123,7 +123,7 @@ def test_the_site_is_whole(site: Path) -> None:
     assert 'rel="prev"' in pages["faq.html"]
     assert 'rel="next"' in pages["faq.html"]
 
-    # Copy buttons copy commands: no prompt is in what they copy, and each block with a prompt says what that is.
+    # Copy buttons copy commands without prompts, so each block with a prompt needs the attribute `data-copy`.
     transcripts = re.findall(r'highlight"([^>]*)><pre><span></span><code>\$ ', "".join(pages.values()))
     assert len(transcripts) > 50
     assert {attributes.split("=")[0] for attributes in transcripts} == {" data-copy"}
@@ -139,7 +139,7 @@ def test_the_site_is_whole(site: Path) -> None:
 
 
 def commands() -> set[str]:
-    """Every command and every command of a group, as `--help` lists them."""
+    """Return every command, including the commands of groups, as `--help` lists them."""
     found = set()
     for name in listed():
         inner = listed(name)
@@ -157,7 +157,7 @@ def listed(*words: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.docs
-def test_pages_fit_their_screens_and_search_finds(site: Path) -> None:
+def test_pages_fit_phone_and_laptop_and_search_finds_the_expected_pages(site: Path) -> None:
     with served(site) as address, launched() as browser:
         asked: list[str] = []
         page = browser.new_page(viewport={"width": PHONE, "height": 800})
@@ -202,7 +202,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+def test_readme_commands_run(tmp_path: Path) -> None:
     lines = [line for line in commands_of_the_readme() if not line.startswith("spotball gen ")]
     assert any(line.startswith("spotball score") for line in lines)
     done = run_all(lines, tmp_path)
@@ -214,7 +214,7 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_makes_items(tmp_path: Path) -> None:
+def test_readme_generation_command_makes_items(tmp_path: Path) -> None:
     lines = [line for line in commands_of_the_readme() if line.startswith("spotball gen ")]
     done = run_all(lines, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -222,7 +222,7 @@ def test_the_readme_makes_items(tmp_path: Path) -> None:
     assert len((tmp_path / "items/scenes.jsonl").read_text(encoding="utf-8").splitlines()) > 20
 
 
-def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
+def test_readme_figures_match_the_replication_results() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     items = stored().items
     matches = sum(item.status == "match" for item in items)
@@ -244,7 +244,7 @@ def test_the_published_figures_of_the_readme_are_those_of_the_results() -> None:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_the_finding_of_the_readme_is_that_of_compare(real_release: Path) -> None:
+def test_readme_finding_matches_compare(real_release: Path) -> None:
     release = import_release(str(real_release))
     (contrast,) = load(release.responses, release.scenes, reference="human").compare("gemini/cot", "human").contrasts
     accuracy = contrast.metrics["accuracy"]
@@ -261,8 +261,8 @@ def test_the_finding_of_the_readme_is_that_of_compare(real_release: Path) -> Non
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_the_published_figures_of_the_results_are_those_of_replicate(real_release: Path) -> None:
-    """`python scripts/replication_results.py RELEASE` writes them again."""
+def test_stored_replication_results_match_replicate(real_release: Path) -> None:
+    """Check the stored results; `python scripts/replication_results.py RELEASE` updates them."""
 
     def figures(found: Replication) -> list[tuple[object, ...]]:
         return [
@@ -273,21 +273,21 @@ def test_the_published_figures_of_the_results_are_those_of_replicate(real_releas
     assert figures(stored()) == figures(results(real_release))
 
 
-def test_the_causes_of_mismatches_are_explained() -> None:
+def test_results_page_explains_the_causes_of_mismatches() -> None:
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     causes = {cause(item) for item in stored().items if item.status == "mismatch"}
     assert len(causes) == 3
     assert [name for name in causes if f"\n| {name} | " not in page] == []
 
 
-def test_the_python_of_the_readme_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_python_prints_the_values_in_its_comments(capsys: pytest.CaptureFixture[str]) -> None:
     block, _ = blocks("python")
     exec(compile(block, "README.md", "exec"), {})
     lines = [line for line in block.splitlines() if line.startswith("print(")]
     assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
 
 
-def test_the_analyses_of_the_readme_run(
+def test_readme_analysis_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, block = blocks("python")
@@ -299,7 +299,7 @@ def test_the_analyses_of_the_readme_run(
     assert (tmp_path / "report" / "report.html").is_file()
 
 
-def test_the_picture_of_the_readme_is_what_its_script_draws(tmp_path: Path) -> None:
+def test_readme_picture_matches_its_script(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     import numpy as np
     from PIL import Image
@@ -309,13 +309,13 @@ def test_the_picture_of_the_readme_is_what_its_script_draws(tmp_path: Path) -> N
     save(picture(), tmp_path / "drawn.png")
     drawn, kept = (np.asarray(Image.open(file).convert("RGBA"), dtype=float) for file in (tmp_path / "drawn.png", FILE))
     assert drawn.shape == kept.shape
-    # Fonts and rounding differ between releases of Pillow; the scene, the guesses and the words do not.
+    # Fonts and rounding differ between releases of Pillow, so small differences are allowed.
     assert np.abs(drawn - kept).mean() < 2
     assert FILE.stat().st_size < 200_000
 
 
 def shown() -> Iterator[tuple[str, str]]:
-    """Each command of ours in a block of a page, with the page."""
+    """Yield each `spotball` command in a code block, with its page."""
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
         for block in re.findall(
             r"^```(?:bash|text|console)[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
@@ -326,7 +326,7 @@ def shown() -> Iterator[tuple[str, str]]:
 
 
 def what_is_wrong(line: str) -> str | None:
-    """A command or an option that there is not; nothing is run."""
+    """Return the first unknown command or option of a line, without running the command."""
     words = itertools.takewhile(lambda word: not re.match(r"[|>&]|2>", word), shlex.split(line, comments=True))
     _, *rest = words
     command = typer.main.get_command(app)
@@ -344,21 +344,21 @@ def what_is_wrong(line: str) -> str | None:
     return f"no option {', '.join(unknown)}" if unknown else None
 
 
-def test_commands_that_are_shown_are_there() -> None:
-    """Also those that are not run, since they need a key, weights or people."""
+def test_commands_and_options_on_pages_exist() -> None:
+    """Check also the commands that no test runs, because they need a key, weights or people."""
     lines = list(shown())
     assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
     assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
 
 
-def test_the_cheat_sheet_has_every_command() -> None:
+def test_cheat_sheet_has_every_command() -> None:
     lines = [f"{line} " for page, line in shown() if page == "docs/reference/cheat-sheet.md"]
     names = [" ".join(words) for words, _ in helps()]
     assert len(names) > 30
     assert [name for name in names if not any(line.startswith(f"{name} ") for line in lines)] == []
 
 
-def test_the_glossary_is_in_order_and_defines_our_words() -> None:
+def test_glossary_is_sorted_and_defines_the_terms_of_the_project() -> None:
     text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
     terms = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert terms == sorted(terms, key=str.lower)
@@ -379,19 +379,19 @@ def test_the_glossary_is_in_order_and_defines_our_words() -> None:
         ("spotball score mine.csv --scene x.jsonl -z", "no option --scene, -z"),
     ],
 )
-def test_what_is_wrong_with_a_command(line: str, wrong: str | None) -> None:
+def test_what_is_wrong_finds_unknown_commands_and_options(line: str, wrong: str | None) -> None:
     assert what_is_wrong(line) == wrong
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_files_that_are_linked_to_are_there(page: str) -> None:
+def test_files_linked_from_readme_and_contributing_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     named = re.findall(r"\]\((?!https?:)([^)#\s]+)", text) + re.findall(r"`((?:scripts|notebooks|docs)/[^`*]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_public_names_are_used_where_users_look() -> None:
-    """In a page, a notebook, the README, or an example of a docstring."""
+def test_every_public_name_is_used_in_the_documentation() -> None:
+    """Check that a page, a notebook, the README, or an example in a docstring uses the name."""
     texts = [file.read_text(encoding="utf-8") for file in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*"))]
     texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
     for file in ROOT.glob("spotball_*/**/*.py"):

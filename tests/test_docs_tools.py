@@ -1,4 +1,4 @@
-"""What makes the documentation's pages: checks of links, notebooks, the picture of the parts."""
+"""Test the tools for the documentation: type checks, copy buttons, links, notebooks, and the architecture picture."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ hidden: int = "text"
 
 
 class TestTypes:
-    def test_the_blocks_of_a_session_are_one_module(self) -> None:
+    def test_modules_joins_the_blocks_of_a_session(self) -> None:
         (first, first_shown), (second, second_shown) = docs_types.modules(PAGE)
         assert (first.splitlines()[3], first.splitlines()[9]) == ("name = open", "number: int = name")
         assert (first_shown, second_shown) == ({10}, {16, 17, 18, 19})
         assert second.splitlines()[15] == "from spotball_core import Grid, Scene"
 
     @pytest.mark.slow
-    def test_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
+    def test_check_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
         page = tmp_path / "page.md"
         page.write_text(PAGE, encoding="utf-8")
         first, of_pyright, second, third = [line for line in docs_types.check([page]) if ": error: " in line]
@@ -65,7 +65,7 @@ class TestTypes:
         assert third.startswith(f"{page}:19: error: Unexpected keyword argument")
 
     @pytest.mark.slow
-    def test_types_that_pyright_does_not_know(self, tmp_path: Path) -> None:
+    def test_pyright_ignores_types_unknown_from_untyped_libraries(self, tmp_path: Path) -> None:
         code = "import dask.dataframe\n\nfound = []\nfound.append(dask.dataframe.read_csv('a.csv').columns)\n"
         Path(tmp_path, "untyped.py").write_text(code, encoding="utf-8")
         Path(tmp_path, "typed.py").write_text("found = []\nfound.append(1)\nabs()\n", encoding="utf-8")
@@ -73,14 +73,14 @@ class TestTypes:
         assert [(name, line) for name, line, _ in errors] == [("typed.py", 2), ("typed.py", 3)]
         assert "reportUnknownMemberType" in errors[0][2]
 
-    def test_the_pages_are_found(self) -> None:
+    def test_pages_finds_the_pages_with_code(self) -> None:
         shown = [path for path in docs_types.pages() if docs_types.modules(path.read_text(encoding="utf-8"))]
         assert len(shown) > 15
         assert ROOT / "README.md" in shown
 
 
 def block(language: str, text: str, attributes: str = "", classes: str = "") -> str:
-    """A block of code as the theme gets it; the tags of highlighted words are in no command that is copied."""
+    """Return a block of code as HTML of the theme; copied commands must not contain its highlighting tags."""
     code = text.replace("&", "&amp;").replace("<", "&lt;").replace("spotball", '<span class="n">spotball</span>')
     return (
         f'<div class="language-{language} {classes}highlight"{attributes}>'
@@ -99,13 +99,13 @@ class TestCopies:
         text = ">>> if x:\n...     y\n...\nout\n>>> z\n"
         assert commands_of(text) == "if x:\n    y\n\nz"
 
-    def test_output_of_python_is_not_copied(self) -> None:
+    def test_output_of_python_has_no_copy_button(self) -> None:
         page = f"{block('python', 'f()')}\n{block('text', '3')}"
         assert mark_copies(page) == f"{block('python', 'f()')}\n{block('text', '3', classes='no-copy ')}"
         assert mark_copies(block("pycon", "3")) == block("pycon", "3", classes="no-copy ")
 
     @pytest.mark.parametrize("page", [block("bash", "spotball demo"), block("text", "a file"), "<p>no code</p>"])
-    def test_other_blocks_are_copied_whole(self, page: str) -> None:
+    def test_mark_copies_leaves_other_blocks_unchanged(self, page: str) -> None:
         assert mark_copies(page) == page
 
 
@@ -120,7 +120,7 @@ class TestLinks:
             '<svg><use xlink:href="https://example.org/x.svg#a"></use></svg>',
         ],
     )
-    def test_what_is_loaded_from_elsewhere(self, element: str) -> None:
+    def test_page_loads_lists_elements_loaded_from_a_network(self, element: str) -> None:
         assert len(Page(f"<p>{element}</p>").loads) == 1
 
     @pytest.mark.parametrize(
@@ -133,23 +133,23 @@ class TestLinks:
             '<a href="https://example.org/x">x</a>',
         ],
     )
-    def test_what_is_not(self, element: str) -> None:
+    def test_page_loads_is_empty_for_local_elements_and_links(self, element: str) -> None:
         assert Page(f"<p>{element}</p>").loads == []
 
     @pytest.mark.parametrize(
         "address", ["https://docs.ray.io", "http://10.0.0.1:8000/v1?a=b#c", "//example.org", "https://example.org/x(y"]
     )
-    def test_addresses(self, address: str) -> None:
+    def test_malformed_accepts_valid_addresses(self, address: str) -> None:
         assert malformed([address]) == []
 
     @pytest.mark.parametrize(
         "address",
         ["https://example.org/x.", "https://example", "https:///x", "https://example.org:port/", "https://a.org/b c"],
     )
-    def test_what_is_no_address(self, address: str) -> None:
+    def test_malformed_returns_invalid_addresses(self, address: str) -> None:
         assert malformed([address]) == [address]
 
-    def test_a_site(self, tmp_path: Path) -> None:
+    def test_check_site_reports_loads_and_bad_links_and_lists_external_links(self, tmp_path: Path) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / "index.html").write_text('<a href="https://example.org">x</a><a href="sub/page.html">y</a>')
         (tmp_path / "sub/page.html").write_text('<a href="https://example.org">x</a>')
@@ -165,11 +165,11 @@ class TestLinks:
 
 
 class TestNotebooks:
-    def test_there_are_three(self) -> None:
+    def test_notebooks_are_the_three_expected(self) -> None:
         assert [file.stem for file in NOTEBOOKS] == ["compare-two-models", "gaze-types", "your-grid-benchmark"]
 
     @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-    def test_they_are_kept_without_outputs(self, file: Path) -> None:
+    def test_notebook_is_stored_without_outputs_and_its_links_exist(self, file: Path) -> None:
         cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
         code = [cell for cell in cells if cell["cell_type"] == "code"]
         assert code
@@ -183,7 +183,7 @@ class TestNotebooks:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-    def test_they_run(self, file: Path, tmp_path: Path) -> None:
+    def test_notebook_runs_with_figures_and_without_warnings(self, file: Path, tmp_path: Path) -> None:
         nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
         pytest.importorskip("ipykernel")
         notebook = nbformat.read(file, as_version=4)
@@ -196,7 +196,7 @@ class TestNotebooks:
         assert any(said)
         assert not [text for text in said if re.search(r"\bnan\b", text)]
 
-    def test_as_a_page(self) -> None:
+    def test_as_markdown_converts_a_notebook_with_outputs(self) -> None:
         nbformat = pytest.importorskip("nbformat")
         pytest.importorskip("nbclient")
         from scripts.docs_notebooks import as_markdown
@@ -224,7 +224,7 @@ class TestNotebooks:
 
 
 class TestArchitecture:
-    def test_the_picture_has_every_layer_of_the_contracts(self) -> None:
+    def test_architecture_picture_has_every_layer_of_the_contracts(self) -> None:
         drawn = re.findall(r'<span title="([^"]+)">(\w+)</span>', architecture.picture())
         names = [name for layers in architecture.layers().values() for layer in layers for name in layer]
         assert sorted(name for _, name in drawn) == sorted(names)
@@ -232,22 +232,22 @@ class TestArchitecture:
         assert all(title for title, _ in drawn)
 
     def test_every_module_is_in_a_layer(self) -> None:
-        """import-linter checks this, too; here it fails without running it."""
+        """Check the layers without running import-linter, which checks them too."""
         for package in architecture.PACKAGES:
             there = {path.stem for path in (ROOT / package).iterdir() if (path / "__init__.py").is_file()}
             there |= {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
             assert there == {name for layer in architecture.layers()[package] for name in layer}
 
     @pytest.mark.slow
-    def test_a_newcomer_finds_every_module(self) -> None:
+    def test_find_your_way_lists_every_module(self) -> None:
         text = architecture.find_your_way()
         modules = [file for package in architecture.PACKAGES for file in architecture.modules(package)]
         assert len(modules) > 400
         assert text.count("\n| `") == sum(file.name != "__init__.py" for file in modules)
         assert all(architecture.first_line(file).endswith((".", "?", ".)")) for file in modules)
 
-    def test_a_broken_contract_is_seen(self, tmp_path: Path) -> None:
-        """A lower layer that imports a higher one fails `make lint`."""
+    def test_import_linter_reports_a_broken_contract(self, tmp_path: Path) -> None:
+        """Check that an import from a higher layer fails `make lint`."""
         shutil.copytree(ROOT / "spotball_gen", tmp_path / "spotball_gen", ignore=shutil.ignore_patterns("__pycache__"))
         for package in ("spotball_core", "spotball_adapters"):
             (tmp_path / package).symlink_to(ROOT / package)

@@ -1,4 +1,4 @@
-"""JSON Schemas: they are up to date, what is written follows them, and what is wrong does not."""
+"""Test the JSON Schemas: they are up to date, written files match them, and invalid files do not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]:
-    """Instances of a format as this package writes them, or reads them where others write."""
+    """Yield examples of a format, as this package writes them, or reads them from other programs."""
     match name:
         case "scene":
             yield from lines(demo / "scenes.jsonl")
@@ -153,13 +153,13 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
 
 
 @pytest.mark.docs
-def test_what_is_published_is_up_to_date() -> None:
+def test_published_schemas_are_up_to_date() -> None:
     published = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert published == texts(), "run `make schemas`"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_a_schema_under_its_own_name(name: str) -> None:
+def test_json_schema_is_valid_and_has_its_name_and_version(name: str) -> None:
     schema = json_schema(name)
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:spotball-core:schema:v1:{name}"
@@ -168,7 +168,7 @@ def test_each_is_a_schema_under_its_own_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_object_says_what_it_is(name: str) -> None:
+def test_every_object_of_a_schema_has_a_description(name: str) -> None:
     schema = json_schema(name)
     for title, part in schema.get("$defs", {}).items():
         if "properties" in part:
@@ -178,7 +178,7 @@ def test_every_object_says_what_it_is(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_written_follows_it_and_what_is_spoiled_does_not(
+def test_written_files_match_their_schema_and_incomplete_ones_do_not(
     name: str, demo: Path, batch: Path, tmp_path: Path
 ) -> None:
     check = validator(name)
@@ -241,7 +241,9 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "spoil"), [(name, spoil) for name, all in SPOILED.items() for spoil in all])
-def test_what_is_wrong_is_told(name: str, spoil: Callable[[Any], Any], demo: Path, batch: Path, tmp_path: Path) -> None:
+def test_schema_rejects_an_invalid_value(
+    name: str, spoil: Callable[[Any], Any], demo: Path, batch: Path, tmp_path: Path
+) -> None:
     instance = deepcopy(next(written(name, demo, batch, tmp_path)))
     spoil(instance)
     assert not validator(name).is_valid(instance)
@@ -267,7 +269,7 @@ SCENE_CHECK = validator("scene")
 
 
 @given(SCENES)
-def test_every_scene_follows_its_schema(scene: Scene) -> None:
+def test_every_scene_matches_its_schema(scene: Scene) -> None:
     SCENE_CHECK.validate(json.loads(scene.model_dump_json()))
 
 
@@ -275,8 +277,8 @@ def test_every_scene_follows_its_schema(scene: Scene) -> None:
     st.sampled_from(["response", "scene"]),
     st.dictionaries(st.sampled_from(["sport", "image", "kind"]), st.none() | st.integers() | st.text(max_size=3)),
 )
-def test_what_a_schema_takes_a_record_takes(name: str, fields: dict[str, Any]) -> None:
-    """All that a schema takes of the fields without a rule of their own can be read."""
+def test_record_accepts_the_values_that_its_schema_accepts(name: str, fields: dict[str, Any]) -> None:
+    """Check that a record can be read if its schema accepts it and its names are not blank."""
     about: dict[str, Any] = {"sport": "soccer", "image": "1", "respondent": "a", "kind": "model"}
     if name == "scene":
         about = {"sport": "soccer", "image": "1", "width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
@@ -286,21 +288,21 @@ def test_what_a_schema_takes_a_record_takes(name: str, fields: dict[str, Any]) -
 
 
 class TestCommand:
-    def test_it_prints_a_schema(self) -> None:
+    def test_schema_command_prints_a_schema(self) -> None:
         done = spotball("schema", "scene")
         assert (done.returncode, done.stderr) == (0, "")
         assert json.loads(done.stdout) == json_schema("scene")
 
-    def test_it_lists_all(self) -> None:
+    def test_schema_command_without_a_name_lists_all_schemas(self) -> None:
         done = spotball("schema")
         assert [line.split()[0] for line in done.stdout.splitlines()] == list(NAMES)
 
-    def test_it_writes_a_file(self, tmp_path: Path) -> None:
+    def test_schema_command_with_out_writes_a_file(self, tmp_path: Path) -> None:
         done = spotball("schema", "scores", "--out", tmp_path / "scores.json")
         assert (done.returncode, done.stdout) == (0, "")
         assert (tmp_path / "scores.json").read_text(encoding="utf-8") == texts()["scores.json"]
 
-    def test_a_name_that_nobody_has(self) -> None:
+    def test_schema_command_with_an_unknown_name_fails(self) -> None:
         done = spotball("schema", "scens")
         assert done.returncode == 2
         assert done.stderr.startswith("error: unknown schema 'scens'. Did you mean 'scene'? Available: batch-asked, ")

@@ -1,4 +1,4 @@
-"""No global state: no function changes what a module holds, and the few caches keep only what never changes."""
+"""Test that functions do not change the state of modules, and that caches hold only values that never change."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CACHES = {
     "spotball_gen/items/pictures.py:opencv": "the imported library",
     "spotball_gen/items/sports.py:known_sports": "a file of the package",
 }
-"""Functions that keep their results for later calls, and why that changes no result."""
+"""Functions with cached results, and the reason why the cache does not change a result."""
 
 ENVIRONMENT = {
     "spotball_core/cli/app.py": "POT loads no other array libraries; results are the same",
@@ -53,7 +53,7 @@ ENVIRONMENT = {
     "spotball_core/service/threads.py": "threads of libraries and worker processes; restored",
     "spotball_gen/items/pictures.py": "what OpenCV prints",
 }
-"""Modules whose functions set environment variables, and why that changes no result."""
+"""Modules whose functions set environment variables, and the reason why that does not change a result."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -63,7 +63,7 @@ def functions(tree: ast.AST) -> Iterator[Function]:
 
 
 def module_names(tree: ast.Module) -> set[str]:
-    """Names that a module binds outside of functions and classes."""
+    """Return the names that a module binds outside of functions and classes."""
     return {name for node in tree.body if not isinstance(node, Function | ast.ClassDef) for name in stored(node)}
 
 
@@ -72,7 +72,7 @@ def stored(node: ast.AST) -> Iterator[str]:
 
 
 def changed(node: ast.AST) -> ast.expr | None:
-    """What a statement or call changes in place, down to the name that it is reached by."""
+    """Return the object that a statement or call changes in place, reduced to the name that leads to it."""
     target: ast.expr | None = None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
         target = node.func.value
@@ -84,7 +84,7 @@ def changed(node: ast.AST) -> ast.expr | None:
 
 
 def faults(tree: ast.Module) -> Iterator[str]:
-    """What functions of a module do to global state, other than to the environment."""
+    """Yield the changes of global state by functions of a module, except of the environment."""
     ours = module_names(tree)
     for function in functions(tree):
         local = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)} | set(stored(function))
@@ -105,14 +105,14 @@ def faults(tree: ast.Module) -> Iterator[str]:
 
 
 def caches(tree: ast.AST) -> Iterator[str]:
-    """Functions whose results a decorator keeps."""
+    """Yield the functions whose results a decorator caches."""
     for function in functions(tree):
         if any("cache" in ast.unparse(one) and "property" not in ast.unparse(one) for one in function.decorator_list):
             yield function.name
 
 
 def sets_environment(tree: ast.AST) -> bool:
-    """Whether a module changes `os.environ`."""
+    """Return whether a module changes `os.environ`."""
     changes = (node for node in ast.walk(tree) if changed(node) is not None)
     return any(ast.unparse(node).startswith(("os.environ.", "os.environ[")) for node in changes)
 
@@ -127,20 +127,20 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.slow
-def test_no_function_changes_its_module() -> None:
+def test_no_function_changes_module_state() -> None:
     found = [f"{name_of(path)}, {fault}" for path in FILES for fault in faults(tree_of(path))]
-    # Public names are imported on first use and kept: each has one value.
+    # The package imports public names on first use and stores them; their values never change.
     kept = re.compile(r"spotball_core/__init__.py, line \d+: globals\(\)\[name\]")
     assert [fault for fault in found if not kept.fullmatch(fault)] == []
 
 
 @pytest.mark.slow
-def test_caches_are_known() -> None:
+def test_cached_functions_are_listed() -> None:
     assert {f"{name_of(path)}:{name}" for path in FILES for name in caches(tree_of(path))} == CACHES.keys()
 
 
 @pytest.mark.slow
-def test_changes_of_the_environment_are_known() -> None:
+def test_modules_that_change_the_environment_are_listed() -> None:
     assert {name_of(path) for path in FILES if sets_environment(tree_of(path))} == ENVIRONMENT.keys()
 
 
@@ -159,7 +159,7 @@ def test_changes_of_the_environment_are_known() -> None:
         "import random",
     ],
 )
-def test_the_walker_sees_a_change(body: str) -> None:
+def test_faults_finds_a_change_of_global_state(body: str) -> None:
     top = "import numpy as np\nleft, seen, known, state = 1, [], {}, Any()\nknown.update(a={})\n"
     assert len(list(faults(ast.parse(f"{top}def f(x):\n    {body}\n")))) == 1
 
@@ -168,5 +168,5 @@ def test_the_walker_sees_a_change(body: str) -> None:
     "body",
     ["seen = []\n    seen.append(1)", "x.append(1)", "return seen + [1]", "np.random.default_rng(0).shuffle(x)"],
 )
-def test_the_walker_leaves_the_rest_alone(body: str) -> None:
+def test_faults_ignores_changes_of_local_values(body: str) -> None:
     assert list(faults(ast.parse(f"import numpy as np\nseen = []\ndef f(x):\n    {body}\n"))) == []

@@ -1,4 +1,4 @@
-"""Every command that takes a dataset, with scenes and files that lead out of it: it refuses, and touches nothing."""
+"""Test that commands reject datasets that refer to files outside of them, and do not read or change those files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Change = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module")
 def good_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What each test gets a copy of, because images take long to write."""
+    """Create the folder that each test copies, because writing images takes long."""
     folder = tmp_path_factory.mktemp("good")
     rng = np.random.default_rng(0)
     images = folder / "data" / "images"
@@ -53,12 +53,12 @@ def good_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(good_place: Path, tmp_path: Path) -> Path:
-    """A folder with a good dataset in `data`, and next to it what no command may read or change."""
+    """Return a folder with a valid dataset in `data`, next to files that no command may read or change."""
     return shutil.copytree(good_place, tmp_path, dirs_exist_ok=True)
 
 
 def outside(place: Path) -> dict[str, bytes | None]:
-    """All that is there but for the dataset and the output folder: names, and what is in files."""
+    """Return the paths and contents of all files outside of the dataset and the output folder."""
     return {
         str(path.relative_to(place)): path.read_bytes() if path.is_file() else None
         for path in sorted(place.rglob("*"))
@@ -67,7 +67,7 @@ def outside(place: Path) -> dict[str, bytes | None]:
 
 
 def changed(place: Path, change: Change) -> None:
-    """Change the scene in the middle."""
+    """Change the second scene."""
     path = place / "data/scenes.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     change(rows[1])
@@ -75,7 +75,7 @@ def changed(place: Path, change: Change) -> None:
 
 
 def refused(place: Path, *arguments: str, before: dict[str, bytes | None] | None = None) -> str:
-    """What a command says when it refuses; nothing outside is changed, and nothing of it is in the output."""
+    """Return the error message of a command, and check that it does not change or show files outside the dataset."""
     before = outside(place) if before is None else before
     done = here(*(str(place / part[1:]) if part.startswith("@") else part for part in arguments))
     assert done.returncode == 2, said(done)
@@ -89,14 +89,14 @@ def refused(place: Path, *arguments: str, before: dict[str, bytes | None] | None
 
 
 def shows_secret(path: Path) -> bool:
-    """Whether an image is mostly of the color of the one outside."""
+    """Return whether an image has mostly the color of the image outside the dataset."""
     with Image.open(path) as image:
         pixels = np.asarray(image.convert("RGB"))
     return bool((pixels == SECRET_COLOR).all(axis=-1).mean() > 0.5)
 
 
 SERVICE = ("--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", "@out")
-"""One that cannot be reached, and does not have to be: images are looked at first."""
+"""Options for a service that is not reachable; commands check the images before they call it."""
 READING = {
     "score": ("score", "@data"),
     "compare": ("compare", "@data", "--a", "human", "--b", "model"),
@@ -139,7 +139,7 @@ TEXTS: dict[str, Change] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("command", {**READING, **LOOKING})
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_that_leads_out(place: Path, command: str, text: str) -> None:
+def test_command_with_names_or_paths_outside_the_dataset_fails(place: Path, command: str, text: str) -> None:
     changed(place, TEXTS[text])
     message = refused(place, *{**READING, **LOOKING}[command])
     assert f"{place / 'data/scenes.jsonl'}:2: " in message
@@ -147,7 +147,7 @@ def test_text_that_leads_out(place: Path, command: str, text: str) -> None:
 
 
 def planted(place: Path, what: str) -> None:
-    """Put something else in the place of the image in the middle."""
+    """Replace the second image with something else."""
     image = place / "data/images" / f"{NAMES[1]}.png"
     image.unlink()
     if what == "link out":
@@ -170,7 +170,7 @@ FILES = ("link out", "folder linked out", "link to a device", "FIFO", "folder", 
 
 @pytest.mark.parametrize("command", LOOKING)
 @pytest.mark.parametrize("what", FILES)
-def test_files_that_lead_out(place: Path, command: str, what: str) -> None:
+def test_command_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, command: str, what: str) -> None:
     planted(place, what)
     message = refused(place, *LOOKING[command])
     assert "secret" not in message.replace("other/secret.png", "")
@@ -181,17 +181,17 @@ PLANTED = {
     "gen review": "review.sqlite",
     "reasoning": "reasoning.sqlite",
 }
-"""What commands write into a dataset."""
+"""Files that commands write into a dataset."""
 
 
 @pytest.mark.parametrize("command", PLANTED)
-def test_links_in_the_place_of_what_is_written(place: Path, command: str) -> None:
+def test_command_does_not_write_through_a_link_out_of_the_dataset(place: Path, command: str) -> None:
     (place / "data" / PLANTED[command]).symlink_to(place / "outside/new.txt")
     message = refused(place, *{**READING, **LOOKING}[command])
     assert "found a link to a place outside the folder" in message
 
 
-def test_a_review_does_not_follow_a_link_out(place: Path) -> None:
+def test_apply_review_does_not_follow_a_link_out_of_the_dataset(place: Path) -> None:
     done = here("gen", "review", str(place / "data"), "--status")
     assert done.returncode == 0, said(done)
     (place / "data/scenes.before-review.jsonl").symlink_to(place / "outside/secret.txt")
@@ -201,7 +201,7 @@ def test_a_review_does_not_follow_a_link_out(place: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", FILES)
-def test_a_report_leaves_the_picture_out(place: Path, what: str) -> None:
+def test_report_excludes_an_image_that_is_not_a_file_in_the_dataset(place: Path, what: str) -> None:
     planted(place, what)
     before = outside(place)
     done = here("report", str(place / "data"), "--out", str(place / "out"), "--reference", "human", "--bootstrap", "0")
@@ -211,14 +211,14 @@ def test_a_report_leaves_the_picture_out(place: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_a_study_does_not_start(place: Path, what: str) -> None:
+def test_study_serve_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, what: str) -> None:
     init_study(place / "data", place / "study")
     planted(place, what)
     refused(place, "study", "serve", "@study", "--port", "0")
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_inspect(place: Path, what: str) -> None:
+def test_inspect_task_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, what: str) -> None:
     pytest.importorskip("inspect_ai")
     from spotball_adapters.inspect.task import spot_the_ball
     from spotball_core.errors import InputError
@@ -229,7 +229,7 @@ def test_inspect(place: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["../outside/secret.png", "/etc/hostname", "C:\\secret.png", "a\x1b[2J.png"])
-def test_photos_of_the_gaze_task(place: Path, text: str) -> None:
+def test_gaze_ask_with_a_photo_path_outside_the_folder_fails(place: Path, text: str) -> None:
     stimuli = gaze.made(place / "data2", 3)
     content = stimuli.read_text()
     stimuli.write_text(content.replace("photos/1.png", text))
@@ -240,7 +240,7 @@ def test_photos_of_the_gaze_task(place: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["link out", "FIFO", "folder"])
-def test_files_of_the_gaze_task(place: Path, what: str) -> None:
+def test_gaze_ask_with_a_photo_that_is_not_a_file_in_the_folder_fails(place: Path, what: str) -> None:
     stimuli = gaze.made(place / "data2", 3)
     photo = stimuli.parent / "photos/1.png"
     photo.unlink()
@@ -255,19 +255,19 @@ def test_files_of_the_gaze_task(place: Path, what: str) -> None:
 
 @pytest.mark.parametrize("field", ["respondent", "prompt", "participant"])
 @pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "a\0b", "b" * 256, "\u202egpj"])
-def test_names_in_responses(place: Path, field: str, name: str) -> None:
+def test_responses_with_invalid_names_are_an_error(place: Path, field: str, name: str) -> None:
     path = place / "data/responses-model.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[1][field] = name
     write_jsonl(path, rows)
-    # Participants are read where they are told apart.
+    # `report` reads participants, and `score` does not.
     message = refused(place, *READING["report" if field == "participant" else "score"])
     assert f"{path}:2: {field}: found '" in message
     assert "without control characters and line breaks" in message
     assert not {"\x1b", "\0", "\u202e"} & set(message)
 
 
-def test_a_respondent_may_have_a_slash(place: Path) -> None:
+def test_compare_accepts_a_respondent_with_a_slash(place: Path) -> None:
     path = place / "data/responses-model.jsonl"
     write_jsonl(path, [{**json.loads(line), "respondent": "Qwen/Qwen2-VL"} for line in path.read_text().splitlines()])
     done = here("compare", str(place / "data"), "--a", "human", "--b", "Qwen/Qwen2-VL", "--bootstrap", "100")
@@ -275,7 +275,7 @@ def test_a_respondent_may_have_a_slash(place: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["image", "responses", "truth"])
-def test_links_out_of_a_release(place: Path, what: str) -> None:
+def test_import_release_with_a_link_out_of_the_release_fails(place: Path, what: str) -> None:
     release = write_release(place / "data2")
     files = {"image": "images/soccer/163.jpg", "responses": "responses/models/gpt/level0_soccer.csv"}
     name = release / "data" / files.get(what, "images/soccer/soccer_gt.csv")

@@ -1,4 +1,4 @@
-"""Names that are formulas, markup or terminal codes are shown as text, written safely and read back unchanged."""
+"""Test that names with formulas, markup or terminal codes are shown as text, and are unchanged after reading."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ IMAGES = ["-1", "+2", "=3", "'-1", "4"]
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Images and respondents with such names, as CSV."""
+    """Write a dataset as CSV whose images and respondents have such names."""
     folder = tmp_path_factory.mktemp("dataset")
     write_scenes([scene(image, "=soccer") for image in IMAGES], folder / "scenes.jsonl")
     write_responses(answers(), folder / "responses.csv")
@@ -69,11 +69,11 @@ def answers() -> pl.DataFrame:
     )
 
 
-def test_responses_come_back(dataset: Path, tmp_path: Path) -> None:
+def test_responses_with_hostile_names_are_equal_after_writing_and_reading(dataset: Path, tmp_path: Path) -> None:
     scenes = [scene(image, "=soccer") for image in IMAGES]
     expected = read_counts(answers(), scenes, participants=True)
     assert read_counts(dataset / "responses.csv", scenes, participants=True).table.equals(expected.table)
-    # Without quotes in it, a file is looked through faster, and read in the same way.
+    # Another reader handles files without quotes, and must give the same result.
     plain = answers().drop("reasoning").filter(pl.col("respondent") != "a|b")
     write_responses(plain, tmp_path / "plain.csv")
     assert '"' not in (tmp_path / "plain.csv").read_text()
@@ -81,13 +81,13 @@ def test_responses_come_back(dataset: Path, tmp_path: Path) -> None:
     assert found.table.equals(read_counts(plain, scenes, participants=True).table)
 
 
-def test_words_come_back(dataset: Path) -> None:
+def test_rationales_with_formulas_are_equal_after_writing_and_reading(dataset: Path) -> None:
     scenes = [scene(image, "=soccer") for image in IMAGES]
     found = read_rationales(dataset / "responses.csv", scenes)
     assert list(found.texts) == list(read_rationales(answers(), scenes).texts)
 
 
-def test_no_field_of_a_csv_file_is_a_formula(dataset: Path) -> None:
+def test_csv_files_contain_no_formulas(dataset: Path) -> None:
     done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
     assert done.returncode == 0, said(done)
     for text in (done.stdout, (dataset / "responses.csv").read_text()):
@@ -96,7 +96,7 @@ def test_no_field_of_a_csv_file_is_a_formula(dataset: Path) -> None:
             assert {name for name, value in row.items() if value.startswith("-")} <= {"value", "ci95_low"}
 
 
-def test_numbers_of_a_csv_file_stay_numbers(dataset: Path) -> None:
+def test_csv_values_are_numbers(dataset: Path) -> None:
     done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
     values = [row["value"] for row in csv.DictReader(io.StringIO(done.stdout)) if row["value"]]
     assert values
@@ -104,7 +104,7 @@ def test_numbers_of_a_csv_file_stay_numbers(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_a_terminal_shows_names_as_they_are(dataset: Path, command: str) -> None:
+def test_text_output_shows_names_with_markup_unchanged(dataset: Path, command: str) -> None:
     pair = ("--a", "[red]x[/red]", "--b", "[/x]") if command == "compare" else ()
     done = here(command, str(dataset), *pair, "--bootstrap", "10")
     assert done.returncode == 0, said(done)
@@ -113,7 +113,7 @@ def test_a_terminal_shows_names_as_they_are(dataset: Path, command: str) -> None
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_markdown_shows_names_as_they_are(dataset: Path, command: str) -> None:
+def test_markdown_output_shows_names_with_markup_unchanged(dataset: Path, command: str) -> None:
     pair = ("--a", "<b>x</b>", "--b", "a|b") if command == "compare" else ()
     done = here(command, str(dataset), *pair, "--bootstrap", "10", "--format", "markdown")
     assert done.returncode == 0, said(done)
@@ -125,7 +125,7 @@ def test_markdown_shows_names_as_they_are(dataset: Path, command: str) -> None:
 
 
 @pytest.mark.slow
-def test_colors_stay_on_a_terminal_and_codes_in_names_of_files_do_not(dataset: Path, tmp_path: Path) -> None:
+def test_terminal_output_has_colors_but_escapes_codes_in_file_names(dataset: Path, tmp_path: Path) -> None:
     path = tmp_path / "a\x1b]0;title\x07.csv"
     path.write_text("image,cell\n4,D5\n")
     status, shown = on_terminal("score", path, "--scenes", dataset / "scenes.jsonl", "--bootstrap", "0")
@@ -137,7 +137,7 @@ def test_colors_stay_on_a_terminal_and_codes_in_names_of_files_do_not(dataset: P
     assert "\x1b[1m" in shown
 
 
-def test_stimuli_and_trials_come_back(tmp_path: Path) -> None:
+def test_stimuli_and_trials_with_formulas_are_equal_after_writing_and_reading(tmp_path: Path) -> None:
     made = [
         stimulus(0, stimulus_id="=0", actor="-me", scene="@here"),
         stimulus(1, stimulus_id="'=0", objects=("=a", "-b"), gaze_target="=a", head_target="-b", actor="'", scene="x"),
@@ -156,7 +156,7 @@ def test_stimuli_and_trials_come_back(tmp_path: Path) -> None:
     assert found.digest() == trials.digest()
 
 
-def test_text_of_a_release_comes_back(tmp_path: Path) -> None:
+def test_read_table_of_a_release_restores_escaped_formulas(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,image,response\n1,163,'=I think\n2,163,it's there\n")
     rows = read_table(tmp_path / "a.csv", ("id", "image", "response"), sport="soccer")
     assert rows["response"].to_list() == ["=I think", "it's there"]

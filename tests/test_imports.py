@@ -1,4 +1,4 @@
-"""Imports: which way they point, what they cost, and what is public."""
+"""Test imports: their direction, the libraries that they load, and the public names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "spotball_adapters": {"spotball_core", "spotball_adapters"},
     "spotball_gen": {"spotball_core", "spotball_gen"},
 }
-"""Each package, and those of the three that it may import."""
+"""Packages of this project that each package may import."""
 
 HEAVY = (
     *("numpy", "pydantic", "polars", "typer", "rich"),
@@ -35,7 +35,7 @@ FILES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglo
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """Full names of all modules that a file names in an import, wherever in it, relative ones made absolute."""
+    """Yield the full names of all modules that a file imports, at any place; relative names become absolute."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -51,7 +51,7 @@ def package_of(path: Path) -> str:
 
 
 def wrong_imports(path: Path) -> set[str]:
-    """The packages of ours that a file imports and may not."""
+    """Return the packages of this project that a file imports but may not import."""
     package = package_of(path)
     names = imported(ast.parse(path.read_text(encoding="utf-8")), package)
     ours = {name.split(".")[0] for name in names} & MAY_IMPORT.keys()
@@ -59,12 +59,12 @@ def wrong_imports(path: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_imports_point_one_way() -> None:
+def test_packages_import_only_the_packages_they_may() -> None:
     wrong = {str(path.relative_to(ROOT)): names for path in FILES if (names := wrong_imports(path))}
     assert wrong == {}
 
 
-def test_there_are_files_to_look_at() -> None:
+def test_files_to_check_are_found() -> None:
     assert len(FILES) > 30
 
 
@@ -79,7 +79,7 @@ def test_there_are_files_to_look_at() -> None:
         ("importlib.import_module('spotball_gen')", {"spotball_gen"}),
     ],
 )
-def test_the_walker_sees_every_kind_of_import(source: str, names: set[str]) -> None:
+def test_imported_finds_every_kind_of_import(source: str, names: set[str]) -> None:
     assert set(imported(ast.parse(source), "spotball_core.io")) == names
 
 
@@ -92,7 +92,7 @@ def test_the_walker_sees_every_kind_of_import(source: str, names: set[str]) -> N
         ("from spotball_core import Scene, accuracy, wasserstein", ["numpy", "pydantic"]),
     ],
 )
-def test_what_is_heavy_is_not_loaded(statement: str, loaded: list[str]) -> None:
+def test_import_of_spotball_core_loads_only_the_expected_heavy_libraries(statement: str, loaded: list[str]) -> None:
     assert heavy_after(statement) == loaded
 
 
@@ -108,7 +108,9 @@ def test_what_is_heavy_is_not_loaded(statement: str, loaded: list[str]) -> None:
     ],
     ids=" ".join,
 )
-def test_a_command_loads_what_it_uses(arguments: list[str], loaded: list[str], tmp_path: Path) -> None:
+def test_command_loads_only_the_heavy_libraries_that_it_uses(
+    arguments: list[str], loaded: list[str], tmp_path: Path
+) -> None:
     def rows(respondent: str, cells: str) -> list[Row]:
         return [{"image": i, "respondent": respondent, "cell": cell} for i in "01" for cell in cells.split()]
 
@@ -119,7 +121,7 @@ def test_a_command_loads_what_it_uses(arguments: list[str], loaded: list[str], t
 
 
 def heavy_after(code: str) -> list[str]:
-    """What is heavy and loaded after some code ran."""
+    """Return the heavy libraries that are loaded after running the code."""
     tell = f"print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\n{tell}"], capture_output=True, text=True, check=True
@@ -129,7 +131,7 @@ def heavy_after(code: str) -> list[str]:
 
 
 def not_public() -> dict[str, set[str]]:
-    """The classes of ours in annotations of public functions and classes that are not public, and where they are."""
+    """Return the classes that are not public, but are in annotations of public names, with those names."""
     found: dict[str, set[str]] = {}
     for public in spotball_core.__all__:
         value = getattr(spotball_core, public)
@@ -137,7 +139,7 @@ def not_public() -> dict[str, set[str]]:
             continue
         module = sys.modules[value.__module__]
         names = dict(vars(module))
-        for node in ast.walk(ast.parse(inspect.getsource(module))):  # These include imports for type checkers.
+        for node in ast.walk(ast.parse(inspect.getsource(module))):  # The names include imports for type checkers.
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("spotball_core"):
                 source = importlib.import_module(str(node.module))
                 names |= {alias.asname or alias.name: getattr(source, alias.name, None) for alias in node.names}
@@ -152,7 +154,7 @@ def not_public() -> dict[str, set[str]]:
 
 
 def annotations(tree: ast.AST) -> Iterator[ast.expr]:
-    """The annotations of a function or class, but not of what is private or within a function."""
+    """Yield the annotations of a function or class, except those of private or nested functions."""
     if isinstance(tree, ast.FunctionDef):
         arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs, tree.args.vararg, tree.args.kwarg]
         yield from (one.annotation for one in arguments if one and one.annotation)
@@ -168,12 +170,12 @@ def annotations(tree: ast.AST) -> Iterator[ast.expr]:
 
 class TestPublicNames:
     @pytest.mark.parametrize("name", spotball_core.__all__)
-    def test_every_name_resolves(self, name: str) -> None:
+    def test_every_public_name_resolves_to_its_definition(self, name: str) -> None:
         value = getattr(spotball_core, name)
         assert getattr(spotball_core, name) is value
         assert value is getattr(importlib.import_module(spotball_core._HOME_OF[name]), name)
 
-    def test_type_checkers_see_the_same(self) -> None:
+    def test_type_checking_imports_match_the_public_names(self) -> None:
         tree = ast.parse(Path(spotball_core.__file__).read_text(encoding="utf-8"))
         (block,) = [
             node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
@@ -187,33 +189,33 @@ class TestPublicNames:
                 seen[alias.name] = node.module
         assert seen == spotball_core._HOME_OF
 
-    def test_types_that_public_functions_take_and_return_are_public(self) -> None:
+    def test_types_in_annotations_of_public_functions_are_public(self) -> None:
         # The first is public in `spotball_core.replication`, the second in `spotball_core.report.numbers.records`.
         assert not_public() == {"ReplicatedFigure": {"Replication"}, "PageReport": {"Dataset"}}
 
-    def test_what_the_reference_shows_is_public(self) -> None:
+    def test_names_in_the_api_reference_are_public(self) -> None:
         text = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
         shown = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
         assert shown - {"errors", "ReplicatedFigure"} <= set(spotball_core.__all__)
 
-    def test_all_is_sorted_and_listed(self) -> None:
+    def test_all_is_sorted_and_included_in_dir(self) -> None:
         assert spotball_core.__all__ == sorted(set(spotball_core.__all__))
         assert set(spotball_core.__all__) <= set(dir(spotball_core))
 
-    def test_star_import(self) -> None:
+    def test_star_import_gives_every_public_name(self) -> None:
         names: dict[str, object] = {}
         exec("from spotball_core import *", names)
         assert set(spotball_core.__all__) <= names.keys()
 
-    def test_the_version_is_the_distributions(self) -> None:
+    def test_version_matches_the_distribution(self) -> None:
         assert spotball_core.__version__ == importlib.import_module("importlib.metadata").version("spotball-core")
 
     @pytest.mark.parametrize("name", ["nothing", "grid_", "_secret", "Scoring2"])
-    def test_what_is_not_there(self, name: str) -> None:
+    def test_unknown_attribute_raises_attribute_error(self, name: str) -> None:
         with pytest.raises(AttributeError, match=f"module 'spotball_core' has no attribute '{name}'"):
             getattr(spotball_core, name)
 
-    def test_names_that_clash_with_modules_stay_what_they_are(self) -> None:
-        # Importing a submodule sets its name on the package: none may take a public name's place.
+    def test_public_names_differ_from_names_of_submodules(self) -> None:
+        # Importing a submodule sets its name on the package, so it must not replace a public name.
         submodules = {path.stem for path in (ROOT / "spotball_core").iterdir()}
         assert submodules.isdisjoint(spotball_core.__all__)

@@ -1,4 +1,4 @@
-"""Players' keypoints: how they are read, written and checked, and what does not depend on them."""
+"""Test the keypoints of players: reading, writing, validation, and results that do not depend on them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spotball_core import KEYPOINT_NAMES, Grid, InputError, Scene, read_scenes, 
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.keypoints import SKELETON, keypoints_of, near_box
 from spotball_core.schema.published import json_schema
+from tests.failures import raises
 
 GRID = Grid.standard()
 BOX = [64, 0, 128, 60]
@@ -32,15 +33,15 @@ def scene(*keypoints: Any, boxes: Any = None) -> Scene:
     return Scene(sport="a", image="1", grid=GRID, ball_cells=["D5"], players=boxes, player_keypoints=keypoints)
 
 
-def test_names_are_in_cocos_order() -> None:
+def test_keypoint_names_are_in_the_order_of_coco() -> None:
     assert len(KEYPOINT_NAMES) == len(set(KEYPOINT_NAMES)) == 17
     assert KEYPOINT_NAMES[0] == "nose"
-    # After the nose, pairs of left and right.
+    # The names after the nose are pairs of left and right.
     for left, right in zip(KEYPOINT_NAMES[1::2], KEYPOINT_NAMES[2::2], strict=True):
         assert (left.removeprefix("left_"), right.removeprefix("right_")) == (right[6:], right[6:])
 
 
-def test_a_skeleton_has_both_sides_and_reaches_every_keypoint() -> None:
+def test_skeleton_is_symmetric_and_contains_every_keypoint() -> None:
     assert {place for pair in SKELETON for place in pair} == set(range(17))
     mirror = {0: 0} | {place: place + (1 if place % 2 else -1) for place in range(1, 17)}
     pairs = {frozenset(pair) for pair in SKELETON}
@@ -49,7 +50,7 @@ def test_a_skeleton_has_both_sides_and_reaches_every_keypoint() -> None:
 
 class TestForms:
     @given(poses)
-    def test_they_are_kept(self, pose: list[list[float]]) -> None:
+    def test_keypoints_of_keeps_the_values(self, pose: list[list[float]]) -> None:
         assert [list(point) for point in keypoints_of(pose)] == pose
         assert keypoints_of(keypoints_of(pose)) == keypoints_of(pose)
 
@@ -68,12 +69,12 @@ class TestForms:
             ([[0, 0, 0], *UNSEEN], "no keypoint has a confidence above 0; write null"),
         ],
     )
-    def test_errors(self, value: object, message: str) -> None:
+    def test_keypoints_of_invalid_values_raises_value_error(self, value: object, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             keypoints_of(value)
 
-    def test_the_margin_is_a_quarter_of_the_longer_side(self) -> None:
-        """A box of 20 x 40 has a margin of 10 on each side."""
+    def test_near_box_allows_a_quarter_of_the_longer_side_as_margin(self) -> None:
+        """Check a box of 20 x 40, which has a margin of 10 on each side."""
         for x, y, near in ((1, 50, True), (-1, 50, False), (39, 50, True), (41, 50, False), (20, 19, False)):
             assert near_box(keypoints_of([[x, y, 0.1], *UNSEEN]), (10, 30, 30, 70)) is near
         undetected = keypoints_of([[20, 50, 0], [500, 50, 1], *UNSEEN[1:]])
@@ -81,25 +82,25 @@ class TestForms:
 
 
 class TestScenes:
-    def test_they_come_back_from_a_file(self, tmp_path: Path) -> None:
+    def test_keypoints_are_equal_after_writing_and_reading(self, tmp_path: Path) -> None:
         scenes = (scene(POSE, None),)
         write_scenes(scenes, tmp_path / "scenes.jsonl")
         assert json.loads((tmp_path / "scenes.jsonl").read_text())["player_keypoints"] == [POSE, None]
         assert read_scenes(tmp_path / "scenes.jsonl") == scenes
 
-    def test_scenes_without_them_are_written_as_before(self) -> None:
+    def test_scene_without_keypoints_is_written_without_the_field(self) -> None:
         plain = Scene(sport="a", image="1", grid=GRID, players=[BOX])
         assert "player_keypoints" not in plain.model_dump_json()
         assert "player_keypoints" not in plain.model_dump()
 
-    def test_a_broken_one_in_a_file_is_named(self, tmp_path: Path) -> None:
+    def test_read_scenes_with_invalid_keypoints_names_line_and_player(self, tmp_path: Path) -> None:
         line = json.loads(scene(POSE).model_dump_json())
         line["player_keypoints"] = [POSE[:3]]
         (tmp_path / "scenes.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-        with pytest.raises(InputError, match=r"scenes\.jsonl:1: player_keypoints\.0: .*17 keypoints"):
+        with raises(InputError, "invalid-value:player_keypoints.0:1"):
             read_scenes(tmp_path / "scenes.jsonl")
 
-    def test_they_fit_the_players(self) -> None:
+    def test_scene_with_keypoints_that_do_not_fit_the_players_is_an_error(self) -> None:
         with pytest.raises(
             ValidationError, match="player_keypoints has 1 entries for 2 players, expected one entry per player"
         ):
@@ -109,7 +110,7 @@ class TestScenes:
         with pytest.raises(ValidationError, match="no detected keypoint of player 2 lies in or near the player's box"):
             scene(None, POSE, boxes=[BOX, [300, 200, 320, 240]])
 
-    def test_the_json_schema_agrees(self) -> None:
+    def test_scene_schema_accepts_keypoints_and_rejects_invalid_ones(self) -> None:
         jsonschema = pytest.importorskip("jsonschema")
         schema = json_schema("scene")
         written = json.loads(scene(POSE, None).model_dump_json())
@@ -120,19 +121,19 @@ class TestScenes:
 
 
 class TestArrays:
-    def test_unknown_poses_are_rows_of_nan(self) -> None:
+    def test_scene_keypoints_of_unknown_poses_are_nan(self) -> None:
         array = scene(None, POSE).keypoints
         assert array.shape == (2, 17, 3)
         assert np.isnan(array[0]).all()
         assert array[1].tolist() == POSE
 
     @pytest.mark.parametrize("boxes", [None, [], [BOX, BOX]])
-    def test_without_any(self, boxes: Any) -> None:
+    def test_scene_keypoints_without_poses_are_nan(self, boxes: Any) -> None:
         array = Scene(sport="a", image="1", grid=GRID, players=boxes).keypoints
         assert array.shape == (len(boxes or ()), 17, 3)
         assert np.isnan(array).all()
 
-    def test_new_keypoints_leave_everything_else(self) -> None:
+    def test_with_keypoints_changes_only_the_keypoints(self) -> None:
         triangle = [[64, 0], [128, 0], [64, 60]]
         plain = Scene(
             sport="a", image="1", grid=GRID, ball_cells=["D5"], players=[BOX] * 2, player_outlines=[triangle, None]
@@ -143,7 +144,7 @@ class TestArrays:
         assert posed.model_dump(exclude={"player_keypoints"}) == plain.model_dump()
         assert posed.with_keypoints(np.full((2, 17, 3), np.nan)) == plain
 
-    def test_they_are_checked(self) -> None:
+    def test_with_keypoints_of_invalid_values_raises_value_error(self) -> None:
         plain = scene(None, None)
         with pytest.raises(ValueError, match="keypoints: found 1 players, expected 2"):
             plain.with_keypoints([POSE])
@@ -155,7 +156,7 @@ class TestArrays:
             plain.with_keypoints(partly)
 
 
-def test_scores_and_their_signature_do_not_depend_on_them() -> None:
+def test_scores_and_signature_do_not_depend_on_keypoints() -> None:
     rows = pl.DataFrame(
         {"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}
     )

@@ -1,4 +1,4 @@
-"""Text files have the same bytes on every system: whatever writes one names its line ends."""
+"""Test that text files have the same bytes on every system, because all code that writes text names line ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def modules() -> list[Path]:
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:
-    """Calls that write text: `write_text`, and `open` with a mode of text that writes."""
+    """Yield calls that write text: `write_text`, and `open` with a text mode that writes."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -31,7 +31,7 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def test_every_text_file_has_line_feeds_on_every_system() -> None:
+def test_every_call_that_writes_text_names_its_line_ends() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
         for path in modules()
@@ -42,6 +42,6 @@ def test_every_text_file_has_line_feeds_on_every_system() -> None:
 
 
 @pytest.mark.parametrize("line", ["p.write_text('b')", "p.open('w', encoding='utf-8')", "open('a', 'x')"])
-def test_the_search_finds_what_names_no_line_ends(line: str) -> None:
+def test_writes_finds_calls_that_write_text(line: str) -> None:
     assert len(list(writes(ast.parse(line)))) == 1
     assert not list(writes(ast.parse("p.open('wb'); p.open(); open('a')")))

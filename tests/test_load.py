@@ -1,4 +1,4 @@
-"""`load`: every method gives the numbers of its command, all kinds of input give the same report, and mistakes."""
+"""Test `load`: methods match their commands, all kinds of input give the same report, and mistakes are errors."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from tests.builders import Row, dataset, write_csv, write_jsonl
 from tests.cli.process import spotball
+from tests.failures import raises
 
 KNOWN = [one for one in sb.synthetic_scenes(45, seed=1) if not one.control]
 FEW = ("--bootstrap", "20", "--seed", "3")
@@ -71,7 +72,7 @@ class TestMethods:
             ({"images": "all", "wasserstein_unit": "cell"}, ("--images", "all", "--wasserstein-unit", "cell")),
         ],
     )
-    def test_score_is_the_command_and_the_function(
+    def test_score_of_a_dataset_matches_the_command_and_the_function(
         self, data: Dataset, folder: Path, choices: dict[str, Any], words: tuple[str, ...]
     ) -> None:
         report = data.score(**choices, **CHOICES)
@@ -79,7 +80,7 @@ class TestMethods:
         printed = command("score", folder, "--reference", "people", "--format", "json", *words, *FEW)
         assert json.loads(report.model_dump_json()) == printed
 
-    def test_compare_is_the_command(self, data: Dataset, folder: Path) -> None:
+    def test_compare_matches_the_command(self, data: Dataset, folder: Path) -> None:
         comparison = data.compare("gpt/cot", "llama", permutations=200, **CHOICES)
         words = ("--a", "gpt/cot", "--b", "llama", "--reference", "people", "--permutations", "200")
         assert json.loads(comparison.model_dump_json()) == command("compare", folder, *words, "--format", "json", *FEW)
@@ -87,19 +88,21 @@ class TestMethods:
         people = data.compare("people", "llama", permutations=200, **CHOICES)
         assert {contrast.resampled for contrast in people.contrasts} == {"images and participants"}
 
-    def test_ceiling_is_that_of_score(self, data: Dataset) -> None:
+    def test_ceiling_matches_score_with_ceiling(self, data: Dataset) -> None:
         ceilings = data.ceiling(**CHOICES).ceilings
         assert ceilings == data.score(ceiling=True, **CHOICES).ceilings
         assert len(ceilings) == 3
         assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
 
-    def test_cues_is_the_command(self, data: Dataset, folder: Path) -> None:
+    def test_cues_matches_the_command(self, data: Dataset, folder: Path) -> None:
         report = data.cues(["center", "players"], **CHOICES)
         words = ("--reference", "people", "--cues", "center,players", "--format", "json")
         assert json.loads(report.model_dump_json()) == command("cues", "explain", folder, *words, *FEW)
         assert data.cues("center", **CHOICES) == data.cues(["center"], **CHOICES)
 
-    def test_thresholds_and_mixture_are_those_of_the_report(self, data: Dataset, folder: Path, tmp_path: Path) -> None:
+    def test_report_matches_the_command_and_thresholds_and_mixture_match_the_report(
+        self, data: Dataset, folder: Path, tmp_path: Path
+    ) -> None:
         out = tmp_path / "report"
         report = data.report(out, **CHOICES)
         written = json.loads((out / "report.json").read_text())
@@ -121,7 +124,7 @@ class TestMethods:
         assert (surface.objective == threshold_surface(scoring).objective).all()
         assert data.thresholds(taus=[0.1, 0.2], thetas=[0.1]).objective.shape == (2, 1)
 
-    def test_report_of_changes_is_the_command(self, data: Dataset, folder: Path, tmp_path: Path) -> None:
+    def test_report_with_before_matches_the_command(self, data: Dataset, folder: Path, tmp_path: Path) -> None:
         earlier = write_jsonl(tmp_path / "earlier.jsonl", [{**row, "cell": "A1"} for row in MODELS])
         known = folder / "scenes.jsonl"
         report = data.report(tmp_path / "report", before=load(earlier, known), **CHOICES)
@@ -132,8 +135,8 @@ class TestMethods:
         assert written["page"]["changes"]["changes"]
         assert json.loads(report.model_dump_json()) == written
 
-    def test_mixture_of_a_respondent_with_several_groups_names_them(self, data: Dataset) -> None:
-        with pytest.raises(OptionError, match="synthetic-soccer/gpt/cot"):
+    def test_mixture_of_a_respondent_with_several_groups_raises_option_error(self, data: Dataset) -> None:
+        with raises(OptionError, "ambiguous-name"):
             data.mixture("gpt")
 
     def test_mixture_of_the_only_group_needs_no_sport(self) -> None:
@@ -142,17 +145,17 @@ class TestMethods:
         data = load(rows, soccer)
         assert data.mixture("gpt/cot", bootstrap=0) == data.mixture("synthetic-soccer/gpt/cot", bootstrap=0)
 
-    def test_a_reference_of_a_method_overrides_that_of_the_dataset(self, data: Dataset, folder: Path) -> None:
+    def test_reference_of_a_method_overrides_that_of_the_dataset(self, data: Dataset, folder: Path) -> None:
         assert data.score(reference="gpt", **CHOICES) == score(folder, reference="gpt", **CHOICES)
         assert load(folder).score(**CHOICES) == score(folder, **CHOICES)
 
-    def test_a_policy_must_have_the_reference_of_the_dataset(self, data: Dataset, folder: Path) -> None:
+    def test_policy_without_the_reference_of_the_dataset_raises_option_error(self, data: Dataset, folder: Path) -> None:
         policy = ScorePolicy.standard(reference="people", **CHOICES)
         assert data.score(policy=policy) == score(folder, policy=policy)
-        with pytest.raises(OptionError, match="reference"):
+        with raises(OptionError, "conflicting-options:reference"):
             data.score(policy=ScorePolicy.standard(**CHOICES))
 
-    def test_attributes(self, data: Dataset, folder: Path) -> None:
+    def test_dataset_has_the_documented_attributes(self, data: Dataset, folder: Path) -> None:
         assert data.reference == "people"
         assert data.scenes == tuple(KNOWN)
         assert data.warnings == ()
@@ -229,7 +232,7 @@ def value_of(source: Any, folder: Path) -> Any:
 
 class TestInputs:
     @pytest.mark.parametrize("kind", DATA)
-    def test_every_kind_of_data_gives_the_same_scores(self, kind: str, tmp_path: Path) -> None:
+    def test_score_is_the_same_for_every_kind_of_data(self, kind: str, tmp_path: Path) -> None:
         report = score(value_of(DATA[kind], tmp_path), truth=BALLS, bootstrap=0)
         expected = score(GUESSES, truth=BALLS, bootstrap=0)
         assert [group.metrics for group in report.groups] == [group.metrics for group in expected.groups]
@@ -237,7 +240,7 @@ class TestInputs:
         assert report == load(value_of(DATA[kind], tmp_path), truth=BALLS).score(bootstrap=0)
 
     @pytest.mark.parametrize("kind", TRUTH)
-    def test_every_kind_of_truth_gives_the_same_report(self, kind: str, tmp_path: Path) -> None:
+    def test_score_is_the_same_for_every_kind_of_truth(self, kind: str, tmp_path: Path) -> None:
         assert score(GUESSES, truth=value_of(TRUTH[kind], tmp_path), bootstrap=0) == score(
             GUESSES, truth=BALLS, bootstrap=0
         )
@@ -246,28 +249,28 @@ class TestInputs:
     def test_scenes_is_another_name_for_truth(self, kind: str) -> None:
         assert score(GUESSES, TRUTH[kind], bootstrap=0) == score(GUESSES, truth=TRUTH[kind], bootstrap=0)
 
-    def test_a_scenes_file_is_a_truth(self, folder: Path) -> None:
+    def test_truth_accepts_a_scenes_file(self, folder: Path) -> None:
         known = folder / "scenes.jsonl"
         assert score(MODELS, truth=known, bootstrap=0) == score(MODELS, known, bootstrap=0)
 
-    def test_counts_are_data(self, folder: Path) -> None:
+    def test_load_accepts_counts(self, folder: Path) -> None:
         counts, scenes = load_counts(folder, None, participants=False)
         assert load(counts, scenes).score(bootstrap=0) == score(folder, bootstrap=0)
 
-    def test_a_grid_gives_the_size_of_a_truth(self) -> None:
+    def test_grid_sets_the_shape_and_size_of_a_truth(self) -> None:
         grid = Grid(8, 8, 800, 600)
         report = score({"1": "H8"}, truth={"1": "H7"}, grid=grid, bootstrap=0)
         assert report.provenance.grid == "8x8@800x600"
         assert report.groups[0].metrics["euclidean_error"].value == 100
 
-    def test_columns_rename_both_tables(self) -> None:
+    def test_columns_rename_responses_and_truth(self) -> None:
         guesses = pl.DataFrame(GUESS_ROWS).rename({"image": "image_id", "cell": "prediction"})
         truth = pl.DataFrame(TRUTH_ROWS).rename({"image": "image_id"})
         columns = {"image": "image_id", "cell": "prediction"}
         report = score(guesses, truth=truth, columns=columns, bootstrap=0)
         assert report.groups[0].metrics == score(GUESSES, truth=BALLS, bootstrap=0).groups[0].metrics
 
-    def test_columns_are_used_when_a_report_reads_rationales(self, tmp_path: Path) -> None:
+    def test_report_reads_rationales_with_renamed_columns(self, tmp_path: Path) -> None:
         rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
         renamed = [{"id" if key == "image" else key: value for key, value in row.items()} for row in rows]
         path = write_csv(tmp_path / "guesses.csv", renamed)
@@ -283,8 +286,8 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("call", "word"),
         [
-            (lambda: load(3), "int"),  # type: ignore[arg-type]
-            (lambda: load(None), "NoneType"),  # type: ignore[arg-type]
+            (lambda: load(3), "missing-truth:scenes"),  # type: ignore[arg-type]
+            (lambda: load(None), "missing-truth:scenes"),  # type: ignore[arg-type]
             (lambda: load([]), "found none"),
             (lambda: load([], truth=BALLS), "found none"),
             (lambda: load(GUESSES), "truth"),
@@ -306,34 +309,36 @@ class TestMistakes:
             (lambda: load([ROW], truth=BALLS, engine=len), "engine"),  # type: ignore[arg-type]
         ],
     )
-    def test_load(self, call: Callable[[], object], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_load_with_invalid_arguments_raises_an_error(
+        self, call: Callable[[], object], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.chdir(tmp_path)
         with pytest.raises(SpotballError, match=word):
             call()
 
-    def test_a_grid_of_scenes_that_have_one_is_an_error(self, folder: Path) -> None:
-        with pytest.raises(OptionError, match="grid"):
+    def test_load_with_a_grid_for_scenes_that_have_one_raises_option_error(self, folder: Path) -> None:
+        with raises(OptionError, "conflicting-options:grid"):
             load(folder, grid=Grid(8, 8, 800, 600))
 
     @pytest.mark.parametrize(
         ("method", "arguments", "choices", "word"),
         [
-            ("score", (), {"policy": "papers"}, "paper"),
-            ("score", (), {"policy": 3}, "policy"),
-            ("score", (), {"images": "some"}, "images"),
-            ("score", (), {"by": "sports"}, "sport"),
-            ("score", (), {"by": 3}, "by"),
-            ("score", (), {"by": [["sport"]]}, "by"),
-            ("score", (), {"bootstrap": -1}, "bootstrap"),
-            ("score", (), {"seed": "one"}, "seed"),
-            ("score", (), {"reference": "peeple"}, "people"),
+            ("score", (), {"policy": "papers"}, "unknown-name"),
+            ("score", (), {"policy": 3}, "unknown-name:policy"),
+            ("score", (), {"images": "some"}, "invalid-option"),
+            ("score", (), {"by": "sports"}, "unknown-name:by"),
+            ("score", (), {"by": 3}, "unknown-name:by"),
+            ("score", (), {"by": [["sport"]]}, "unknown-name:by"),
+            ("score", (), {"bootstrap": -1}, "invalid-option"),
+            ("score", (), {"seed": "one"}, "invalid-option"),
+            ("score", (), {"reference": "peeple"}, "unknown-name:reference"),
             ("compare", ("gtp", "people"), {}, "gpt"),
             ("compare", ("gpt", "gpt"), {}, "gpt"),
             ("compare", ("gpt", 3), {}, "b"),
             ("compare", ("gpt", "llama"), {"permutations": 0}, "permutations"),
             ("compare", ("gpt", "llama"), {"permutations": "many"}, "permutations"),
-            ("compare", ("gpt", "llama"), {"policy": "papers"}, "paper"),
-            ("compare", ("gpt", "llama"), {"seed": -1}, "seed"),
+            ("compare", ("gpt", "llama"), {"policy": "papers"}, "unknown-name"),
+            ("compare", ("gpt", "llama"), {"seed": -1}, "invalid-option"),
             ("ceiling", (), {"splits": 0}, "splits"),
             ("ceiling", (), {"reference": "gpt"}, "participant"),
             ("cues", (["centre"],), {}, "center"),
@@ -344,14 +349,14 @@ class TestMistakes:
             ("thresholds", (), {"taus": "low"}, "taus"),
             ("mixture", ("gtp",), {}, "gpt"),
             ("mixture", (3,), {}, "respondent"),
-            ("mixture", ("synthetic-soccer/gpt/cot",), {"bootstrap": -1}, "bootstrap"),
+            ("mixture", ("synthetic-soccer/gpt/cot",), {"bootstrap": -1}, "invalid-option"),
             ("report", (3,), {}, "out"),
-            ("report", ("out",), {"figures": ["papers"]}, "paper"),
+            ("report", ("out",), {"figures": ["papers"]}, "unknown-name"),
             ("report", ("out",), {"before": "earlier"}, "before"),
             ("report", ("out",), {"reasoning": "nowhere.json"}, "nowhere.json"),
         ],
     )
-    def test_methods(
+    def test_methods_with_invalid_arguments_raise_an_error_and_write_nothing(
         self,
         data: Dataset,
         method: str,
@@ -366,8 +371,8 @@ class TestMistakes:
             getattr(data, method)(*arguments, **choices)
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_ceiling_without_a_reference_is_an_error(self, folder: Path) -> None:
-        with pytest.raises(OptionError, match="reference"):
+    def test_ceiling_without_a_reference_raises_option_error(self, folder: Path) -> None:
+        with raises(OptionError, "missing-option"):
             load(folder).ceiling()
 
     @pytest.mark.parametrize(
@@ -390,13 +395,13 @@ class TestMistakes:
             lambda: Counts.merge("counts"),  # type: ignore[arg-type]
         ],
     )
-    def test_wrong_types_of_other_functions(self, call: Callable[[], object]) -> None:
+    def test_public_functions_with_wrong_types_raise_an_error(self, call: Callable[[], object]) -> None:
         with pytest.raises(SpotballError):
             call()
 
 
 class TestTruthOfCommands:
-    def test_two_tables(self, tmp_path: Path) -> None:
+    def test_score_command_with_truth_matches_score_and_prints_assumptions(self, tmp_path: Path) -> None:
         guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
         done = spotball("score", guesses, "--truth", truth, "--bootstrap", "0", "--format", "json")
         assert json.loads(done.stdout) == json.loads(score(guesses, truth=BALLS, bootstrap=0).model_dump_json())
@@ -406,7 +411,7 @@ class TestTruthOfCommands:
         assert "--grid" in line
         assert "--size" in line
 
-    def test_a_grid_a_size_and_columns(self, tmp_path: Path) -> None:
+    def test_score_command_accepts_grid_size_and_columns(self, tmp_path: Path) -> None:
         guesses = write_csv(tmp_path / "p.csv", [{"id": "1", "prediction": "H8"}])
         truth = write_csv(tmp_path / "t.csv", [{"id": "1", "cell": "H7"}])
         words = ("--truth", truth, "--grid", "8 x 8", "--size", "800X600", "--columns", "image=id,cell=prediction")
@@ -416,7 +421,7 @@ class TestTruthOfCommands:
         assert group["metrics"]["euclidean_error"]["value"] == 100
 
     @pytest.mark.parametrize(("given", "assumed"), [("--grid", "640 x 360"), ("--size", "6 x 10")])
-    def test_only_what_is_assumed_is_printed(self, tmp_path: Path, given: str, assumed: str) -> None:
+    def test_score_command_prints_only_the_assumed_grid_or_size(self, tmp_path: Path, given: str, assumed: str) -> None:
         guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
         words = ("--truth", truth, given, {"--grid": "6x12", "--size": "800x600"}[given], "--bootstrap", "0")
         done = spotball("score", guesses, *words)
@@ -425,7 +430,7 @@ class TestTruthOfCommands:
         assert given not in line
         assert "t.csv" not in spotball("score", guesses, *words, "--quiet").stderr
 
-    def test_every_command_takes_the_options(self, tmp_path: Path) -> None:
+    def test_every_command_accepts_truth_grid_size_and_columns(self, tmp_path: Path) -> None:
         rows = [{"id": str(i), "respondent": r, "guess": c} for r in "ab" for i, c in enumerate(["D5", "C4", "A1"] * 3)]
         guesses = write_csv(tmp_path / "p.csv", rows)
         truth = write_csv(tmp_path / "t.csv", [{"id": str(i), "cell": "D5"} for i in range(9)])
@@ -464,7 +469,7 @@ class TestTruthOfCommands:
             ((), "--truth"),
         ],
     )
-    def test_mistakes(
+    def test_score_command_with_invalid_truth_options_fails(
         self, words: tuple[str, ...], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)

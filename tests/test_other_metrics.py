@@ -1,4 +1,4 @@
-"""Metrics of another package, registered by entry point, have the same value wherever they are computed."""
+"""Test that metrics of another package, registered by entry point, have the same value in every function."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def everywhere(folder: Path) -> Any:
 
 
 def by_plain_loops(respondent: str) -> dict[str, float]:
-    """The four metrics, response by response."""
+    """Compute the four metrics with plain loops over responses."""
     answers = [(by_image(row["image"]), row["cell"]) for row in GIVEN[respondent]]
     shares = []
     for one in SCENES:
@@ -79,39 +79,39 @@ def by_image(image: str) -> Scene:
     return next(one for one in SCENES if one.image == image)
 
 
-def test_without_the_package_they_are_not_there() -> None:
+def test_metrics_of_a_package_that_is_not_installed_are_not_registered() -> None:
     assert not [key for key in METRICS if key.startswith("toy_")]
 
 
 @pytest.mark.parametrize("respondent", ["gpt", "llama"])
-def test_score(everywhere: Any, respondent: str) -> None:
+def test_score_of_registered_metrics_matches_plain_loops(everywhere: Any, respondent: str) -> None:
     assert everywhere["score"][respondent] == pytest.approx(by_plain_loops(respondent), rel=1e-12)
 
 
-def test_a_metric_of_the_reference_has_no_value_for_the_reference_itself(everywhere: Any) -> None:
+def test_metric_that_needs_a_reference_has_no_value_for_the_reference(everywhere: Any) -> None:
     values = everywhere["score"]["people"]
     expected = {key: value for key, value in by_plain_loops("people").items() if key != "toy_overlap"}
     assert values == {**{key: pytest.approx(value) for key, value in expected.items()}, "toy_overlap": None}
 
 
-def test_arrays_and_accumulator(everywhere: Any) -> None:
+def test_score_arrays_and_accumulator_match_plain_loops(everywhere: Any) -> None:
     expected = pytest.approx(by_plain_loops("gpt"), rel=1e-12)
     assert everywhere["arrays"] == expected
     assert everywhere["accumulator"] == expected
 
 
-def test_compare(everywhere: Any) -> None:
+def test_compare_gives_values_and_p_values_of_registered_metrics(everywhere: Any) -> None:
     one, other = by_plain_loops("gpt"), by_plain_loops("llama")
     for key, (a, b, p, reason) in everywhere["compare"].items():
         assert (a, b) == (pytest.approx(one[key]), pytest.approx(other[key]))
-        if key == "toy_overlap":  # It depends on the number of responses, and no metric estimates it at any number.
+        if key == "toy_overlap":  # This metric depends on the number of responses and has no matched metric.
             assert (p, reason) == (None, "the metric depends on the number of responses")
         else:
             assert 0 < p <= 1
 
 
 @pytest.mark.slow
-def test_command_and_report(folder: Path, tmp_path: Path) -> None:
+def test_score_command_and_report_show_registered_metrics(folder: Path, tmp_path: Path) -> None:
     done = spotball_process(
         "score", folder, "--reference", "people", "--bootstrap", "50", "--format", "json", env=WITH_TOY
     )
@@ -135,7 +135,9 @@ def test_command_and_report(folder: Path, tmp_path: Path) -> None:
     ("target", "said"),
     [("toy_metrics:nothing", "cannot be loaded"), ("toy_metrics:overlap", "function, expected spotball_core.Metric")],
 )
-def test_an_entry_that_is_not_a_metric_is_an_error(target: str, said: str, folder: Path, tmp_path: Path) -> None:
+def test_score_command_with_an_invalid_metric_entry_point_fails(
+    target: str, said: str, folder: Path, tmp_path: Path
+) -> None:
     install_package(tmp_path, "broken", "spotball.metrics", {"broken": target})
     env = {"PYTHONPATH": os.pathsep.join([str(TOY), str(tmp_path), str(ROOT)])}
     done = spotball_process("score", folder, "--bootstrap", "0", env=env)
@@ -144,6 +146,6 @@ def test_an_entry_that_is_not_a_metric_is_an_error(target: str, said: str, folde
     assert "Traceback" not in done.stderr
 
 
-def test_the_registry_is_read_only() -> None:
+def test_metric_registry_is_read_only() -> None:
     with pytest.raises(TypeError):
         METRICS["accuracy"] = METRICS["wasserstein"]  # type: ignore[index]

@@ -1,6 +1,6 @@
-"""Players' outlines: how they are read and written, and near-player and overlap rates that use them.
+"""Test the outlines of players: reading, writing, and the near-player and overlap rates that use them.
 
-Masks of pixels are the oracle: counting pixels and plain loops over them share no code with Shapely.
+The expected values come from pixel masks, because counting pixels shares no code with Shapely.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from spotball_core import Grid, InputError, Scene, near_player_rate, overlap_rat
 from spotball_core.geometry import clipped, outline_distances, outline_shares
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.outline import MOST_POINTS, polygons_of
+from tests.failures import raises
 
 GRID = Grid.standard()
 TRIANGLE = [[64.0, 0.0], [128.0, 0.0], [64.0, 60.0]]
 SMALL = Grid(2, 3, 12, 8)
-"""Cells of 4 x 4 pixels."""
+"""A grid with cells of 4 x 4 pixels."""
 
 masks = st.lists(st.booleans(), min_size=96, max_size=96).map(lambda bits: np.array(bits).reshape(8, 12))
 
@@ -37,7 +38,7 @@ def scene(*outlines: Any, boxes: Any = None) -> Scene:
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """COCO's counts, by a plain loop down the columns."""
+    """Return the run lengths of COCO with a plain loop down the columns."""
     counts, inside = [0], False
     for pixel in mask.T.ravel():
         if bool(pixel) != inside:
@@ -48,7 +49,7 @@ def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def as_text(counts: list[int]) -> str:
-    """COCO's text for counts, as its reference code in C writes it."""
+    """Return the text that the reference code of COCO in C writes for run lengths."""
     text = ""
     for place, count in enumerate(counts):
         value = count - counts[place - 2] if place > 2 else count
@@ -63,20 +64,20 @@ def as_text(counts: list[int]) -> str:
 
 
 class TestForms:
-    def test_a_polygon_and_a_list_of_polygons(self) -> None:
+    def test_polygons_of_accepts_a_polygon_and_a_list_of_polygons(self) -> None:
         assert polygons_of(TRIANGLE) == polygons_of([TRIANGLE]) == (tuple(map(tuple, TRIANGLE)),)
         two = [TRIANGLE, [[0, 0], [4, 0], [4, 4], [0, 4]]]
         assert len(polygons_of(two)) == 2
 
-    def test_coco_polygons_are_flat(self) -> None:
+    def test_polygons_of_accepts_flat_coco_polygons(self) -> None:
         flat = [[number for point in TRIANGLE for number in point]]
         assert polygons_of(flat) == polygons_of(TRIANGLE)
 
-    def test_a_first_point_that_is_repeated_counts_once(self) -> None:
+    def test_polygons_of_drops_a_repeated_first_point(self) -> None:
         assert polygons_of([*TRIANGLE, TRIANGLE[0]]) == polygons_of(TRIANGLE)
 
     @given(masks)
-    def test_coco_masks_cover_their_pixels_exactly(self, mask: NDArray[np.bool_]) -> None:
+    def test_polygons_of_a_coco_mask_cover_its_pixels_exactly(self, mask: NDArray[np.bool_]) -> None:
         counts = run_lengths(mask)
         size = list(mask.shape)
         if not mask.any():
@@ -112,25 +113,25 @@ class TestForms:
             ({"counts": [1] * 100_001, "size": [1, 100_001]}, "and 100,000 runs"),
         ],
     )
-    def test_what_is_no_outline(self, outline: object, message: str) -> None:
+    def test_polygons_of_an_invalid_outline_raises_value_error(self, outline: object, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             polygons_of(outline)
 
 
 class TestGeometry:
-    def test_by_hand(self) -> None:
-        """The triangle is half of cell A2; the center of A1, (32, 30), is 32 pixels from its edge x = 64."""
+    def test_outline_shares_and_distances_match_values_by_hand(self) -> None:
+        """Check a triangle of half of cell A2; the center of A1, (32, 30), is 32 pixels from its edge x = 64."""
         polygons = polygons_of(TRIANGLE)
         assert outline_shares([polygons], GRID)[0, :3].tolist() == [0, 0.5, 0]
         assert outline_distances([polygons], GRID)[0, :2].tolist() == [32, 0]
-        # From B2's center (96, 90) to the hypotenuse's nearest point, which is the corner (64, 60) or within it.
+        # The distance is from the center of B2 (96, 90) to the nearest point of the hypotenuse.
         x, y = 64.0, 60.0
         along = max(0.0, min(1.0, ((96 - x) * 64 + (90 - y) * -60) / (64**2 + 60**2)))
         expected = math.hypot(96 - x - 64 * along, 90 - y + 60 * along)
         assert outline_distances([polygons], GRID)[0, 11] == pytest.approx(expected)
 
     @given(st.tuples(*[st.floats(0, 640)] * 2), st.tuples(*[st.floats(0, 360)] * 2))
-    def test_a_rectangle_is_its_box(self, xs: tuple[float, float], ys: tuple[float, float]) -> None:
+    def test_outline_of_a_rectangle_matches_its_box(self, xs: tuple[float, float], ys: tuple[float, float]) -> None:
         (x1, x2), (y1, y2) = sorted(xs), sorted(ys)
         if x2 - x1 < 1e-3 or y2 - y1 < 1e-3:
             return
@@ -141,7 +142,7 @@ class TestGeometry:
         np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares([x1, y1, x2, y2]), atol=1e-9)
 
     @given(masks)
-    def test_pixels_counted_by_hand(self, mask: NDArray[np.bool_]) -> None:
+    def test_outline_shares_and_distances_match_counted_pixels(self, mask: NDArray[np.bool_]) -> None:
         if not mask.any():
             return
         polygons = polygons_of({"counts": run_lengths(mask), "size": [8, 12]})
@@ -153,31 +154,31 @@ class TestGeometry:
             dy = np.maximum(np.maximum(rows - y, y - rows - 1), 0)
             assert outline_distances([polygons], SMALL)[0, cell] == pytest.approx(np.hypot(dx, dy).min(), abs=1e-9)
 
-    def test_overlapping_parts_count_once(self) -> None:
+    def test_outline_shares_count_overlapping_parts_once(self) -> None:
         square = [(0.0, 0.0), (64.0, 0.0), (64.0, 60.0), (0.0, 60.0)]
         assert outline_shares([[square, square[:3]]], GRID)[0, 0] == 1
 
-    def test_a_polygon_that_crosses_itself(self) -> None:
-        """A bow tie over cell A1 covers two triangles of a quarter of it each."""
+    def test_outline_shares_of_a_polygon_that_crosses_itself(self) -> None:
+        """Check a bow tie over cell A1, which covers two triangles with a quarter of the cell each."""
         bow_tie = [(0.0, 0.0), (64.0, 60.0), (64.0, 0.0), (0.0, 60.0)]
         assert outline_shares([[bow_tie]], GRID)[0, 0] == pytest.approx(0.5)
 
-    def test_a_part_without_width_does_not_count(self) -> None:
-        """A square of half of cell A1, with a line that leaves it and comes back."""
+    def test_outline_ignores_a_part_without_width(self) -> None:
+        """Check an outline over half of cell A1 with a line that leaves it and comes back."""
         spike = [(0.0, 0.0), (32.0, 0.0), (32.0, 30.0), (200.0, 30.0), (32.0, 30.0), (32.0, 60.0), (0.0, 60.0)]
         assert outline_shares([[spike]], GRID)[0, :3].tolist() == [0.5, 0, 0]
         assert outline_distances([[spike]], GRID)[0, 1] == 64
         assert len(clipped([spike], 640, 360)) == 1
 
     @pytest.mark.slow
-    def test_many_holes_in_a_row(self) -> None:
+    def test_outline_shares_of_a_mask_with_many_holes(self) -> None:
         mask = np.ones((3, 4001), dtype=bool)
         mask[1, 1::2] = False
         polygons = polygons_of({"counts": run_lengths(mask), "size": [3, 4001]})
         whole = Grid(1, 1, 4001, 3)
         assert outline_shares([polygons], whole)[0, 0] == pytest.approx(mask.mean())
 
-    def test_clipping_keeps_what_is_in_the_image(self) -> None:
+    def test_clipped_keeps_the_part_inside_the_image(self) -> None:
         outside = [(-10.0, -10.0), (-1.0, -10.0), (-1.0, -1.0)]
         half = [(600.0, 0.0), (700.0, 0.0), (700.0, 60.0), (600.0, 60.0)]
         assert clipped([outside], 640, 360) == ()
@@ -186,18 +187,18 @@ class TestGeometry:
 
 
 class TestScenes:
-    def test_they_are_written_as_one_polygon_or_a_list(self) -> None:
+    def test_scene_outlines_are_written_as_one_polygon_or_a_list(self) -> None:
         written = json.loads(scene(TRIANGLE, None).model_dump_json())
         assert written["player_outlines"] == [TRIANGLE, None]
         two = [TRIANGLE, [[64, 0], [70, 0], [64, 9]]]
         assert json.loads(scene(two).model_dump_json())["player_outlines"] == [two]
 
-    def test_scenes_without_them_are_written_as_before(self) -> None:
+    def test_scene_without_outlines_is_written_without_the_field(self) -> None:
         plain = Scene(sport="a", image="1", grid=GRID, players=[[0, 0, 9, 9]])
         assert "player_outlines" not in plain.model_dump_json()
         assert "player_outlines" not in plain.model_dump()
 
-    def test_they_come_back_from_a_file(self, tmp_path: Path) -> None:
+    def test_outlines_are_equal_after_writing_and_reading(self, tmp_path: Path) -> None:
         scenes = (scene(TRIANGLE, None), scene(None))[:1]
         write_scenes(scenes, tmp_path / "scenes.jsonl")
         assert read_scenes(tmp_path / "scenes.jsonl") == scenes
@@ -214,21 +215,23 @@ class TestScenes:
             (lambda: scene(None, TRIANGLE, boxes=[[0, 0, 9, 9]] * 2), "outline of player 2 lies outside the player's"),
         ],
     )
-    def test_they_fit_the_players(self, make: Callable[[], Scene], message: str) -> None:
+    def test_scene_with_outlines_that_do_not_fit_the_players_is_an_error(
+        self, make: Callable[[], Scene], message: str
+    ) -> None:
         with pytest.raises(ValidationError, match=message):
             make()
 
-    def test_a_broken_one_in_a_file_is_named(self, tmp_path: Path) -> None:
+    def test_read_scenes_with_an_invalid_outline_names_line_and_player(self, tmp_path: Path) -> None:
         line = json.loads(scene(TRIANGLE).model_dump_json())
         line["player_outlines"] = [[[0, 0], [1, 1]]]
         (tmp_path / "scenes.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
-        with pytest.raises(InputError, match=r"scenes\.jsonl:1: player_outlines\.0: .*at least 3 points"):
+        with raises(InputError, "invalid-value:player_outlines.0:1"):
             read_scenes(tmp_path / "scenes.jsonl")
 
 
 class TestRates:
-    def test_the_outline_is_used_where_there_is_one(self) -> None:
-        """Between the distances of cell B2 to the box and to the triangle, tau decides which of them is used."""
+    def test_near_player_rate_uses_the_outline_if_present(self) -> None:
+        """Check with a tau between the distances of cell B2 to the box and to the triangle."""
         box, outlined = scene(None), scene(TRIANGLE)
         guesses = GRID.mask(["B2"]).astype(float)
         distance = {name: float(GRID.diagonal) for name in ("box", "outline")}
@@ -239,17 +242,17 @@ class TestRates:
         assert float(near_player_rate(guesses, box, tau=tau)) == 1
         assert float(near_player_rate(guesses, outlined, tau=tau)) == 0
 
-    def test_overlap_is_of_the_outline(self) -> None:
+    def test_overlap_rate_uses_the_outline_if_present(self) -> None:
         assert float(overlap_rate(["A2"], scene(None), theta=0.6)) == 1
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.6)) == 0
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.4)) == 1
 
-    def test_a_player_without_one_keeps_the_box(self) -> None:
+    def test_overlap_rate_uses_the_box_of_a_player_without_an_outline(self) -> None:
         mixed = scene(TRIANGLE, None, boxes=[[64, 0, 128, 60], [320, 180, 384, 240]])
         assert float(overlap_rate(["D6"], mixed, theta=0.9)) == 1
         assert float(overlap_rate(["A2"], mixed, theta=0.9)) == 0
 
-    def test_score_uses_them_and_warns_where_some_are_missing(self) -> None:
+    def test_score_warns_if_some_players_have_no_outline(self) -> None:
         rows = pl.DataFrame(
             {"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}
         )

@@ -1,4 +1,4 @@
-"""Programs that users of the library write after reading its README: each runs, is short, and passes type checkers.
+"""Test programs that users may write after reading the README: each runs, is short, and passes type checkers.
 
 The programs in `programs/` compare their results with plain loops over images.
 """
@@ -27,7 +27,7 @@ LIBRARIES = {
     "sklearn_cross_validation": "sklearn",
     "torch_tensors": "torch",
 }
-"""Libraries that are not among those of the development environment, by program."""
+"""Programs with the library that they need and the development environment may lack."""
 
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py"))
 

@@ -1,4 +1,4 @@
-"""What a release rests on: licenses, the lock, and that all its parts are of one version."""
+"""Test the release tools: licenses, the lock file, and the check that all parts have one version."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def listed() -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted({canonicalize_name(one.name) for one in requirements(own=False)}))
-def test_the_license_of_every_dependency_is_listed(name: str) -> None:
+def test_license_of_every_dependency_is_listed(name: str) -> None:
     assert name in listed(), "run `make licenses`"
 
 
 @pytest.mark.slow
-def test_what_comes_with_them_is_listed_under_a_license_that_is_known() -> None:
+def test_licenses_of_indirect_dependencies_are_known_and_listed() -> None:
     pytest.importorskip("piplicenses", reason="needs the extra release")
     table = rows()
     assert unknown(table) == []
@@ -48,17 +48,17 @@ def test_what_comes_with_them_is_listed_under_a_license_that_is_known() -> None:
 @pytest.mark.parametrize(
     "said", ["UNKNOWN", "", "GPL-3.0-only", "AGPL-3.0", "Proprietary", "LicenseRef-NVIDIA", "Commit"]
 )
-def test_a_license_that_is_not_known_is_told(said: str) -> None:
+def test_unknown_reports_a_license_that_is_not_allowed(said: str) -> None:
     assert unknown({"a": ("MIT", "the core"), "b": (said, "`gen`")}) == [f"b: {said!r}"]
 
 
 @pytest.mark.parametrize("said", ["MIT", "BSD-3-Clause", "Apache Software License", "LGPL-3.0", "MPL-2.0 AND MIT"])
-def test_a_license_that_is_known_is_not(said: str) -> None:
+def test_unknown_accepts_an_allowed_license(said: str) -> None:
     assert unknown({"a": (said, "the core")}) == []
 
 
 class TestLock:
-    def test_it_has_what_is_asked_for_in_versions_that_are_allowed(self) -> None:
+    def test_lock_has_every_requirement_in_an_allowed_version(self) -> None:
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
         locked = re.search(r"^LOCKED_EXTRAS := (.*)$", makefile, re.MULTILINE)
         assert locked
@@ -72,18 +72,18 @@ class TestLock:
             assert there, f"{need.name} is not locked: run `make lock`"
             assert all(need.specifier.contains(version) for version in there), f"{need}: run `make lock`"
 
-    def test_each_file_has_its_hash(self) -> None:
+    def test_lock_has_a_hash_for_each_package(self) -> None:
         text = (ROOT / "constraints/dev.txt").read_text(encoding="utf-8")
         blocks = re.split(r"^(?=[a-z0-9.-]+==)", text, flags=re.MULTILINE)[1:]
         assert len(blocks) == len(LOCKED) > 100
         assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
 
-    def test_nothing_of_this_machine_is_in_it(self) -> None:
+    def test_lock_has_no_local_paths_or_addresses(self) -> None:
         text = (ROOT / "constraints/dev.txt").read_text(encoding="utf-8")
         assert not re.search(r"file://|^--|https?://|/(tmp|home|root|work)/", text, re.MULTILINE)
 
 
-def test_the_lowest_versions_are_those_that_the_package_names() -> None:
+def test_lowest_versions_match_the_bounds_of_the_package() -> None:
     known = {canonicalize_name(name): version for name, version in LOWEST}
     extras = PROJECT["optional-dependencies"]
     not_run = {canonicalize_name(Requirement(text).name) for text in (*extras["docs"], *extras["release"])}
@@ -106,22 +106,22 @@ class TestCheckRelease:
         (tmp_path / "CITATION.cff").write_text("title: a\nversion: 1.2.3\n", encoding="utf-8")
         return tmp_path
 
-    def test_all_of_one_version(self, root: Path) -> None:
+    def test_problems_of_a_consistent_release_are_none(self, root: Path) -> None:
         assert problems("v1.2.3", root) == []
 
-    def test_another_tag(self, root: Path) -> None:
+    def test_problems_of_another_tag_name_every_file(self, root: Path) -> None:
         assert [line.split(" ")[0] for line in problems("v1.2.4", root)] == ["dist", "CHANGELOG.md", "CITATION.cff"]
 
     @pytest.mark.parametrize("tag", ["1.2.3", "v1.2", "v1.2.3.dev4", "main", "v1.2.3 "])
-    def test_no_tag_of_a_release(self, root: Path, tag: str) -> None:
+    def test_problems_of_an_invalid_tag_name_the_tag(self, root: Path, tag: str) -> None:
         (told,) = problems(tag, root)
         assert "is none of a release" in told
 
-    def test_still_unreleased(self, root: Path) -> None:
+    def test_problems_of_an_unreleased_changelog_name_it(self, root: Path) -> None:
         (root / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased (1.2.3)\n", encoding="utf-8")
         assert problems("v1.2.3", root) == ["CHANGELOG.md begins with 'Unreleased (1.2.3)', not 1.2.3 (date)"]
 
-    def test_nothing_built(self, root: Path) -> None:
+    def test_problems_of_an_empty_dist_folder_name_it(self, root: Path) -> None:
         for path in (root / "dist").iterdir():
             path.unlink()
         assert problems("v1.2.3", root)[0].startswith("dist holds nothing")

@@ -1,4 +1,4 @@
-"""What is around the code: each file of a known format follows that format, and says what the others say."""
+"""Test the repository files: workflows, forms and the citation match their schemas and agree with each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checked(schema: str, *files: Path) -> Result:
 
 
 def targets(command: str) -> set[str]:
-    """The targets of all calls of make in a shell command."""
+    """Return the targets of all calls of make in a shell command."""
     calls = re.findall(r"(?:^|[;&]\s*)make ([^;&\n]+)", command, re.MULTILINE)
     return {word for call in calls for word in call.split() if re.fullmatch(r"[a-z-]+", word)}
 
@@ -56,7 +56,7 @@ def test_files_follow_their_schema(schema: str, files: list[Path]) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_the_checker_checks(tmp_path: Path) -> None:
+def test_schema_checker_rejects_an_invalid_file(tmp_path: Path) -> None:
     spoiled = tmp_path / "CITATION.cff"
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     spoiled.write_text(text.replace("family-names: Wu", "family_names: Wu"), encoding="utf-8")
@@ -65,24 +65,24 @@ def test_the_checker_checks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 class TestWorkflows:
-    def test_they_call_targets_that_there_are(self, path: Path) -> None:
+    def test_workflow_calls_only_existing_make_targets(self, path: Path) -> None:
         called = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(loaded(path))))
         there = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
         assert called <= there
 
-    def test_actions_are_pinned_by_their_major_version(self, path: Path) -> None:
+    def test_workflow_pins_actions_by_major_version(self, path: Path) -> None:
         used = [step["uses"] for step in steps(loaded(path)) if "uses" in step]
         assert [action for action in used if not re.fullmatch(r"[\w./-]+@(release/)?v\d+", action)] == []
 
-    def test_no_job_runs_without_end_or_may_do_more_than_it_needs(self, path: Path) -> None:
+    def test_workflow_jobs_have_time_limits_and_read_permissions(self, path: Path) -> None:
         workflow = loaded(path)
         assert workflow["permissions"] == {"contents": "read"}
         for name, job in workflow["jobs"].items():
-            # A called workflow's jobs have limits of their own.
+            # The jobs of a called workflow have separate limits.
             assert "uses" in job or job["timeout-minutes"] <= 120, name
 
 
-def test_every_python_that_the_package_names_is_tested() -> None:
+def test_workflow_tests_every_python_version_of_the_package() -> None:
     named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
     workflow = loaded(ROOT / ".github/workflows/test.yml")
     assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
@@ -91,14 +91,14 @@ def test_every_python_that_the_package_names_is_tested() -> None:
 
 
 @pytest.mark.parametrize("cache", [".grimp_cache", ".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis"])
-def test_caches_are_ignored_and_so_not_in_the_sdist(cache: str) -> None:
+def test_caches_are_ignored_by_git(cache: str) -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a Git checkout")
     done = subprocess.run(["git", "check-ignore", "--quiet", f"{cache}/x"], cwd=ROOT, check=False)
     assert done.returncode == 0
 
 
-def test_everyone_runs_the_same_targets() -> None:
+def test_local_ci_github_and_hooks_run_the_expected_make_targets() -> None:
     local = targets((ROOT / ".ci/run").read_text(encoding="utf-8"))
     github = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(loaded(WORKFLOWS[-1]))))
     assert WORKFLOWS[-1].stem == "test"
@@ -107,7 +107,7 @@ def test_everyone_runs_the_same_targets() -> None:
     assert [hook["entry"] for hook in hooks] == ["make lint", "make test"]
 
 
-def test_fuzzing_takes_a_minute_with_all_tests_and_an_hour_alone() -> None:
+def test_fuzzing_is_set_to_a_minute_in_all_tests_and_an_hour_alone() -> None:
     rule = re.search(r"^fuzz: export SPOTBALL_FUZZ_SECONDS = (\d+)\nfuzz: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
     assert rule
     assert rule[1] == "3600"
@@ -118,7 +118,7 @@ def test_fuzzing_takes_a_minute_with_all_tests_and_an_hour_alone() -> None:
 
 
 @pytest.mark.slow
-def test_all_tests_try_more_examples() -> None:
+def test_target_test_all_uses_more_hypothesis_examples() -> None:
     rule = re.search(r"^test-all: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
     assert rule
     assert rule[1].startswith("SPOTBALL_TESTS=thorough ")
@@ -130,7 +130,7 @@ def test_all_tests_try_more_examples() -> None:
     assert tried == [100, 25]
 
 
-def test_the_citation_is_of_the_version_that_comes_next_or_came_last() -> None:
+def test_citation_version_is_the_newest_in_the_changelog() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## .*?(\d+\.\d+\.\d+)", changelog, re.MULTILINE)
     assert newest

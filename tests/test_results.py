@@ -1,4 +1,4 @@
-"""Every result prints what its command prints, and converts to HTML, a data frame and JSON with the same numbers."""
+"""Test that results match the output of their commands, and have the same numbers in HTML, data frames and JSON."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from tests.release_layout import write_release
 from tests.report.markup import Element, parsed
 
 MODEL = '<script>alert("x")</script> & m'
-"""A respondent whose name is HTML."""
+"""A respondent with HTML in its name."""
 
 HINTS = re.compile(r"^(Add --|Call to_frame).*?\n(?=spotball\||standard:|unexplained:)", re.MULTILINE | re.DOTALL)
-"""The hint for the command or for Python above the signature."""
+"""Matches the hint above the signature, which differs between command and Python."""
 
 CLASSES = (
     ScoreReport,
@@ -62,7 +62,7 @@ CLASSES = (
 
 
 def write_dataset(folder: Path, sports: Iterable[str]) -> Path:
-    """Ten images per sport, with answers of five participants and of a model."""
+    """Write ten images per sport, with answers of five participants and of a model."""
     made = synthetic_poses([scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"])
     known = [scene.model_copy(update={"sport": sport}) for sport in sports for scene in made]
     people = pl.col("respondent") == "human"
@@ -112,7 +112,7 @@ def results(dataset: Path, release: Path) -> dict[type, Any]:
 
 @pytest.fixture(scope="module")
 def without_sports(tmp_path_factory: pytest.TempPathFactory) -> dict[type, Any]:
-    """Results for images whose sport is not given."""
+    """Return results for images whose sport is not given."""
     return results_of(write_dataset(tmp_path_factory.mktemp("unnamed"), (UNNAMED,)))
 
 
@@ -323,7 +323,7 @@ def test_to_frame_of_an_empty_result_has_all_columns(dataset: Path, results: dic
 
 
 @pytest.mark.parametrize("class_", [one for one in CLASSES if one is not ThresholdSurface])
-def test_to_json_can_be_read_back(results: dict[type, Any], class_: Any) -> None:
+def test_result_read_from_its_json_is_equal(results: dict[type, Any], class_: Any) -> None:
     result = results[class_]
     read = class_.model_validate_json(result.to_json())
     assert read == result
@@ -347,7 +347,7 @@ def test_to_json_of_thresholds_has_its_attributes(results: dict[type, Any]) -> N
 
 
 @pytest.mark.parametrize("class_", [ScoreReport, PageReport, CeilingReport, Comparison, CueReport, Mixture])
-def test_a_sport_that_is_not_given_is_not_shown(without_sports: dict[type, Any], class_: type) -> None:
+def test_results_do_not_show_a_sport_that_is_not_given(without_sports: dict[type, Any], class_: type) -> None:
     result = without_sports[class_]
     page = parsed(result._repr_html_())
     assert "sport" not in {head.text.lower() for head in page.all("th", scope="col")}
@@ -361,12 +361,12 @@ def _row_heads(page: Element) -> list[Element]:
     return page.all("th", scope="row")
 
 
-def test_a_sport_that_is_not_given_stays_in_the_data_frame(without_sports: dict[type, Any]) -> None:
+def test_to_frame_keeps_the_name_of_a_sport_that_is_not_given(without_sports: dict[type, Any]) -> None:
     for class_ in (ScoreReport, CeilingReport, Comparison, CueReport, Mixture):
         assert set(without_sports[class_].to_frame()["sport"]) == {UNNAMED}
 
 
-def test_several_sports_are_shown(results: dict[type, Any]) -> None:
+def test_results_show_several_sports(results: dict[type, Any]) -> None:
     assert "mean over 2 sports" in " ".join(str(results[ScoreReport]).split())
     assert "all sports, the same" in str(results[Comparison])
     assert {"golf", "soccer"} <= {cell.text for cell in _row_heads(parsed(results[CeilingReport]._repr_html_()))}

@@ -1,4 +1,4 @@
-"""The records at the edge: what they refuse, what they derive, and that JSON gives back what it was given."""
+"""Test the records: validation, derived values, and conversion to and from JSON."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from spotball_core.schema import (
     Signature,
 )
 from spotball_core.schema.record import UNNAMED, Record
+from tests.failures import raises
 
 ANSWER: dict[str, Any] = {"sport": "soccer", "image": "163", "respondent": "gemini", "kind": "model"}
 SCENE: dict[str, Any] = {
@@ -92,7 +93,7 @@ by_class = pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(re
 
 
 def refused(record: type[Record], field: str, values: dict[str, Any]) -> str:
-    """The message with which a record refuses values, all because of one field."""
+    """Return the validation message for values, and check that all errors are about one field."""
     with pytest.raises(ValidationError) as caught:
         record(**values)
     assert {error["loc"][0] if error["loc"] else "" for error in caught.value.errors()} == {field}
@@ -110,13 +111,13 @@ def test_records_are_frozen(record: Record) -> None:
 
 
 @by_class
-def test_unknown_fields_are_refused(record: Record) -> None:
+def test_record_with_an_unknown_field_raises_validation_error(record: Record) -> None:
     values = {field: getattr(record, field) for field in type(record).model_fields}
     assert "not permitted" in refused(type(record), "colour", {**values, "colour": "red"})
 
 
 @by_class
-def test_json_gives_the_record_back(record: Record) -> None:
+def test_record_read_from_its_json_is_equal(record: Record) -> None:
     text = record.model_dump_json()
     again = type(record).model_validate_json(text)
     assert again == record
@@ -125,7 +126,7 @@ def test_json_gives_the_record_back(record: Record) -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
+def test_record_with_a_number_that_is_not_finite_raises_validation_error(number: float) -> None:
     refused(PlayerBox, "x1", {"x1": number, "y1": 0, "x2": 1, "y2": 1})
     refused(Scene, "width", {**SCENE, "width": number})
     refused(Scene, "ball_box", {**SCENE, "ball_box": [0, 0, number, 10]})
@@ -139,7 +140,9 @@ def test_numbers_that_are_not_finite_are_refused(number: float) -> None:
 
 @pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
 @pytest.mark.parametrize("field", ["sport", "image"])
-def test_an_image_is_named_by_sport_and_image(record: type[Record], values: dict[str, Any], field: str) -> None:
+def test_key_is_sport_and_image_as_stripped_text_and_blank_names_are_errors(
+    record: type[Record], values: dict[str, Any], field: str
+) -> None:
     for blank in ("", " ", "\t\n", None):
         refused(record, field, {**values, field: blank})
     for missing in (math.nan, math.inf):
@@ -157,7 +160,7 @@ def test_record_without_a_sport_is_in_the_unnamed_group(record: type[Record], va
     refused(record, "image", {key: value for key, value in values.items() if key != "image"})
 
 
-def test_the_same_image_of_two_sports_is_two_images() -> None:
+def test_scenes_of_two_sports_with_the_same_image_have_different_keys() -> None:
     one, other = (Scene(**{**SCENE, "sport": sport}) for sport in ("basketball", "volleyball"))
     assert one.image == other.image
     assert one.key != other.key
@@ -167,7 +170,7 @@ def test_the_same_image_of_two_sports_is_two_images() -> None:
 # Scenes ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_scene_takes_its_size_from_a_grid() -> None:
+def test_scene_uses_the_size_of_a_grid_and_rejects_another_size() -> None:
     found = Scene.model_validate({"sport": "soccer", "image": 163, "grid": Grid.standard()})
     assert found == scene()
     assert found.layout == Grid.standard()
@@ -178,12 +181,12 @@ def test_a_scene_takes_its_size_from_a_grid() -> None:
 
 
 @pytest.mark.parametrize("field", ["width", "height", "grid"])
-def test_a_scene_needs_a_size_and_a_grid(field: str) -> None:
+def test_scene_without_size_or_grid_raises_validation_error(field: str) -> None:
     refused(Scene, field, {key: value for key, value in SCENE.items() if key != field})
 
 
 @pytest.mark.parametrize("bad", [{"rows": 0, "cols": 10}, {"rows": 6}, {"rows": 2.5, "cols": 10}, [6, 10], "6x10"])
-def test_a_grid_of_a_scene_is_rows_and_columns(bad: object) -> None:
+def test_scene_with_an_invalid_grid_raises_validation_error(bad: object) -> None:
     refused(Scene, "grid", {**SCENE, "grid": bad})
 
 
@@ -196,7 +199,9 @@ def test_a_grid_of_a_scene_is_rows_and_columns(bad: object) -> None:
         (["C2", "2c", "C2"], ("C2",)),
     ],
 )
-def test_ball_cells_are_kept_in_one_order_and_spelling(given: list[str], canonical: tuple[str, ...]) -> None:
+def test_scene_ball_cells_are_sorted_unique_and_in_standard_spelling(
+    given: list[str], canonical: tuple[str, ...]
+) -> None:
     found = scene(ball_cells=given)
     assert found.ball_cells == canonical
     assert found.truth is not None
@@ -204,18 +209,18 @@ def test_ball_cells_are_kept_in_one_order_and_spelling(given: list[str], canonic
     assert np.flatnonzero(found.truth.mask).tolist() == [Grid.standard().index(label) for label in canonical]
 
 
-BOX = (120, 170, 200, 190)  # columns 2 to 4 (64, 128, 192 | 256), rows C and D (120, 180 | 240)
+BOX = (120, 170, 200, 190)  # columns 2 to 4 (from 64 to 256 px), rows C and D (from 120 to 240 px)
 
 
-def test_ball_cells_left_out_are_those_the_box_covers() -> None:
+def test_scene_without_ball_cells_uses_the_cells_of_the_ball_box() -> None:
     expected = ("C2", "C3", "C4", "D2", "D3", "D4")
     assert scene(ball_box=BOX).ball_cells == expected
     assert scene(ball_box=BOX, ball_cells=None).ball_cells == expected
     assert scene(ball_box=BOX, ball_cells=[]).ball_cells == expected
-    assert scene(ball_box=BOX, ball_cells=["A1"]).ball_cells == ("A1",)  # the annotation counts
+    assert scene(ball_box=BOX, ball_cells=["A1"]).ball_cells == ("A1",)  # given cells have priority over the box
 
 
-def test_a_truth_that_is_not_known() -> None:
+def test_scene_without_a_ball_in_the_image_has_no_truth() -> None:
     unknown: tuple[dict[str, Any], ...] = (
         {},
         {"ball_cells": []},
@@ -229,18 +234,18 @@ def test_a_truth_that_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("cells", [["G1"], ["A11"], ["A0"], ["C2", "ball"], [""], [5]])
-def test_ball_cells_outside_the_grid_are_refused(cells: list[object]) -> None:
+def test_scene_with_invalid_ball_cells_raises_validation_error(cells: list[object]) -> None:
     with pytest.raises(ValidationError):
         scene(ball_cells=cells)
 
 
-def test_a_control_is_said_by_a_boolean() -> None:
+def test_scene_control_must_be_a_boolean() -> None:
     assert scene().control is False
     for value in ("false", 0, "no", None):
         refused(Scene, "control", {**SCENE, "control": value})
 
 
-def test_players_not_looked_for_and_no_players() -> None:
+def test_scene_distinguishes_unknown_players_from_no_players() -> None:
     assert scene().players is None
     assert scene(players=[]).players == ()
     assert scene().boxes.shape == scene(players=[]).boxes.shape == (0, 4)
@@ -248,7 +253,7 @@ def test_players_not_looked_for_and_no_players() -> None:
     assert boxes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
 
 
-def test_a_player_box_is_written_as_a_list() -> None:
+def test_player_box_is_read_and_written_as_a_list() -> None:
     box = PlayerBox.model_validate([10, 20, 30, 60])
     assert box == PlayerBox(x1=10, y1=20, x2=30, y2=60) == PlayerBox.model_validate((10, 20, 30, 60))
     assert box.corners == (10, 20, 30, 60)
@@ -257,14 +262,14 @@ def test_a_player_box_is_written_as_a_list() -> None:
 
 
 @pytest.mark.parametrize("bad", [[1, 2, 3], [1, 2, 3, 4, 5], [3, 0, 1, 1], [0, 3, 1, 1], ["a", 0, 1, 1], None, 5])
-def test_what_is_no_box(bad: object) -> None:
+def test_invalid_player_box_raises_validation_error(bad: object) -> None:
     with pytest.raises(ValidationError):
         PlayerBox.model_validate(bad)
     refused(Scene, "players", {**SCENE, "players": [bad]})
 
 
 @pytest.mark.parametrize("bad", [[1, 2, 3], [3, 0, 1, 1], [0, 3, 1, 1], 5])
-def test_what_is_no_ball_box(bad: object) -> None:
+def test_invalid_ball_box_raises_validation_error(bad: object) -> None:
     refused(Scene, "ball_box", {**SCENE, "ball_box": bad})
 
 
@@ -273,7 +278,7 @@ def test_ground_truth_from_labels_and_from_a_box() -> None:
     truth = GroundTruth.from_labels(["b3", "2A"], grid)
     assert truth.cells == ("A2", "B3")
     assert truth.mask.tolist() == [False, True, False, False, False, True]
-    # 10 x 10 cells; the box covers 4 x 5, 10 x 5 and 1 x 5 of row A.
+    # Cells have 10 x 10 px; the box covers 4 x 5, 10 x 5 and 1 x 5 px of the cells of row A.
     assert GroundTruth.from_box((6, 0, 21, 5), grid).cells == ("A1", "A2", "A3")
     assert GroundTruth.from_box((6, 0, 21, 5), grid, min_share=0.1).cells == ("A1", "A2")
     assert GroundTruth.from_box((30, 0, 40, 5), grid).cells == ()
@@ -285,16 +290,16 @@ def test_ground_truth_from_labels_and_from_a_box() -> None:
             GroundTruth(grid=GridShape(rows=2, cols=3), cells=cells)
 
 
-# Answers -----------------------------------------------------------------------------------------------------------
+# Responses -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("given", "cell"), [("5d", "D5"), (" D 5 ", "D5"), ("aa12", "AA12"), (None, None)])
-def test_a_response_keeps_one_spelling(given: str | None, cell: str | None) -> None:
+def test_response_cell_is_in_standard_spelling(given: str | None, cell: str | None) -> None:
     assert Response(**ANSWER, cell=given).cell == cell
 
 
 @pytest.mark.parametrize("field_and_value", [("cell", "D0"), ("cell", "left"), ("cell", "A" + "9" * 5000)])
-def test_what_is_no_cell(field_and_value: tuple[str, str]) -> None:
+def test_response_with_an_invalid_cell_raises_validation_error(field_and_value: tuple[str, str]) -> None:
     field, value = field_and_value
     refused(Response, field, {**ANSWER, field: value})
 
@@ -312,12 +317,12 @@ def test_what_is_no_cell(field_and_value: tuple[str, str]) -> None:
         ("participant", ""),
     ],
 )
-def test_what_an_answer_refuses(field: str, value: object) -> None:
+def test_response_and_distribution_with_an_invalid_field_raise_validation_error(field: str, value: object) -> None:
     refused(Response, field, {**ANSWER, field: value})
     refused(PredictionDistribution, field, {**ANSWER, "probabilities": [1.0], field: value})
 
 
-def test_an_answer_is_to_the_base_prompt_unless_said() -> None:
+def test_response_defaults_to_the_base_prompt() -> None:
     response = Response(**ANSWER)
     assert (response.prompt, response.sample, response.participant, response.cell) == ("base", None, None, None)
 
@@ -353,12 +358,12 @@ def test_probabilities_may_sum_to_1_within_a_millionth(total: float) -> None:
     ],
     ids=repr,
 )
-def test_what_is_no_distribution(probabilities: object) -> None:
+def test_invalid_probabilities_raise_validation_error(probabilities: object) -> None:
     with pytest.raises(ValidationError):
         distribution(probabilities)
 
 
-def test_a_distribution_as_an_array() -> None:
+def test_mass_of_a_distribution_is_normalized_and_the_same_for_labels_and_lists() -> None:
     grid = Grid(2, 2, 20, 20)
     by_label, by_index = distribution({"b1": 0.75, "A2": 0.25}), distribution([0, 0.25, 0.75, 0])
     assert by_label.mass(grid).tolist() == by_index.mass(grid).tolist() == [0, 0.25, 0.75, 0]
@@ -367,21 +372,21 @@ def test_a_distribution_as_an_array() -> None:
     assert nearly[3] / nearly[0] == pytest.approx(1 + 1e-6, rel=1e-12)
 
 
-def test_a_distribution_that_does_not_fit_the_grid() -> None:
+def test_mass_of_a_distribution_that_does_not_fit_the_grid_is_an_error() -> None:
     grid = Grid(2, 2, 20, 20)
     for length in (3, 5):
-        with pytest.raises(DistributionError, match=f"found {length} numbers, expected 4"):
+        with raises(DistributionError, "wrong-shape:probabilities"):
             distribution([1.0] + [0.0] * (length - 1)).mass(grid)
-    with pytest.raises(GridError, match="C1"):
+    with raises(GridError, "outside-grid"):
         distribution({"C1": 1.0}).mass(grid)
-    with pytest.raises(GridError, match="ball"):
+    with raises(GridError, "invalid-cell"):
         distribution({"ball": 1.0}).mass(grid)
-    with pytest.raises(DistributionError, match="'A1' and '1a' name the same cell"):
+    with raises(DistributionError, "invalid-distribution:probabilities"):
         distribution({"A1": 0.5, "1a": 0.5}).mass(grid)
 
 
 @given(weights=st.lists(st.integers(0, 1000), min_size=6, max_size=6).filter(any))
-def test_a_distribution_from_counts(weights: list[int]) -> None:
+def test_mass_of_normalized_counts_keeps_their_shares(weights: list[int]) -> None:
     mass = distribution([weight / sum(weights) for weight in weights]).mass(Grid(2, 3, 30, 20))
     assert mass.tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
     assert mass.sum() == pytest.approx(1, rel=1e-15)
@@ -390,7 +395,7 @@ def test_a_distribution_from_counts(weights: list[int]) -> None:
 # Policies, signatures, reports -------------------------------------------------------------------------------------
 
 
-def test_the_standard_policy_is_the_default() -> None:
+def test_standard_policy_is_the_default() -> None:
     policy = ScorePolicy.standard()
     assert policy == ScorePolicy()
     assert (policy.name, policy.reference, policy.images, policy.controls, policy.prior) == (
@@ -406,7 +411,7 @@ def test_the_standard_policy_is_the_default() -> None:
     assert policy.changed() == {}
 
 
-def test_images_are_shared_where_there_is_a_reference() -> None:
+def test_standard_policy_with_a_reference_uses_shared_images() -> None:
     assert ScorePolicy.standard(reference="human").images == "shared"
     assert ScorePolicy.standard(reference="human", images="all").images == "all"
     assert ScorePolicy.standard(images="shared").images == "shared"
@@ -414,14 +419,14 @@ def test_images_are_shared_where_there_is_a_reference() -> None:
     assert ScorePolicy.paper(reference="human", images="shared").images == "shared"
 
 
-def test_the_papers_policy() -> None:
+def test_paper_policy_has_the_choices_of_the_paper() -> None:
     policy = ScorePolicy.paper()
     assert (policy.name, policy.images, policy.controls, policy.prior) == ("paper", "all", "paper", "all")
     assert policy.changed() == {}
     assert ScorePolicy.paper(controls="out").changed() == {"controls": "out"}
 
 
-def test_changed_choices_are_those_the_signature_does_not_name() -> None:
+def test_changed_excludes_choices_that_the_signature_names() -> None:
     policy = ScorePolicy.standard(
         reference="human", images="all", wasserstein_unit="cell", bootstrap=10, seed=3, tau=0.1, by=("respondent",)
     )
@@ -451,20 +456,20 @@ def test_changed_choices_are_those_the_signature_does_not_name() -> None:
         ("seed", 0.5),
     ],
 )
-def test_what_a_policy_refuses(field: str, value: object) -> None:
+def test_policy_with_an_invalid_choice_raises_validation_error(field: str, value: object) -> None:
     refused(ScorePolicy, field, {field: value})
     with pytest.raises(ValidationError, match=field):
         ScorePolicy.standard(**{field: value})  # type: ignore[arg-type]
 
 
-def test_the_signature_in_short_is_the_one_of_the_design() -> None:
+def test_signature_has_the_documented_form() -> None:
     assert str(SIGNATURE) == (
         "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:standard|images:shared50|ref:human|w:exact-px"
         "|boot:1000|seed:0"
     )
 
 
-def test_the_signature_names_what_was_changed() -> None:
+def test_signature_names_changed_choices() -> None:
     policy = ScorePolicy.paper(tau=0.125, window=((2, 3), (4, 5)), wasserstein_unit="diagonal", bootstrap=0, seed=7)
     signature = SIGNATURE.model_copy(update={"policy": policy, "n_images": 118})
     assert str(signature) == (
@@ -473,7 +478,7 @@ def test_the_signature_names_what_was_changed() -> None:
     )
 
 
-def test_a_metric_value_leaves_out_what_it_does_not_have() -> None:
+def test_metric_value_json_excludes_missing_fields() -> None:
     assert MetricValue(value=0.081, ci95=(0.05, 0.11)).model_dump(mode="json") == {"value": 0.081, "ci95": [0.05, 0.11]}
     assert json.loads(MetricValue(value=None, reason="no player boxes").model_dump_json()) == {
         "value": None,
@@ -481,7 +486,7 @@ def test_a_metric_value_leaves_out_what_it_does_not_have() -> None:
     }
 
 
-def test_a_report_as_json_keeps_to_the_contract() -> None:
+def test_report_json_has_the_documented_keys() -> None:
     written = json.loads(REPORT.model_dump_json())
     assert written["schema_version"] == 1
     assert written["signature"] == str(SIGNATURE)
@@ -505,7 +510,7 @@ def test_a_report_as_json_keeps_to_the_contract() -> None:
         ScoreReport.model_validate({**written, "schema_version": 2})
 
 
-def test_a_report_gives_one_group() -> None:
+def test_group_returns_the_single_match_or_raises_key_error() -> None:
     other = GROUP.model_copy(update={"sport": "basketball"})
     report = REPORT.model_copy(update={"groups": (GROUP, other)})
     assert REPORT.group("gemini") is GROUP

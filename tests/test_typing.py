@@ -1,4 +1,4 @@
-"""What type checkers make of the public interface: calls that users write pass, and mistakes in them are found."""
+"""Test the public interface with type checkers: they accept correct calls, and report mistakes."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ FLOATS = (
     "sc.brier_score_matched([20, 0, 0], [1, 0, 0])",
     "sc.energy_score_matched([20, 0, 0], scene)",
 )
-"""Calls for one image, or one set of images for the metrics of sets."""
+"""Calls for one image, or for one set of images if the metric needs a set."""
 
 ARRAYS = (
     'sc.accuracy(["A1", None], ["A1", "A2"], grid=grid)',
@@ -185,7 +185,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of_mypy(folder: Path) -> list[docs_types.Error]:
-    # No configuration: what users get without the plugin of Pydantic.
+    # Without a configuration, users do not have the Pydantic plugin.
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
     command += ["--cache-dir", str(folder / "cache"), "--disable-error-code=import-untyped"]
     done = subprocess.run([*command, *map(str, folder.glob("*.py"))], cwd=ROOT, capture_output=True, text=True)
@@ -196,7 +196,7 @@ def of_mypy(folder: Path) -> list[docs_types.Error]:
 
 @pytest.fixture(scope="module", params=[of_mypy, docs_types.pyright], ids=["mypy", "pyright"])
 def errors(folder: Path, request: pytest.FixtureRequest) -> dict[str, dict[int, str]]:
-    """For each file, the lines in which a type checker finds errors; for the first two, after the head."""
+    """Return the errors of a type checker by file and line; lines of `pass` and `fail` count from after the head."""
     found: dict[str, dict[int, str]] = {"pass": {}, "fail": {}, "values": {}}
     for file, number, text in request.param(folder):
         name = file.removeprefix("typing_").removesuffix(".py")
@@ -205,29 +205,29 @@ def errors(folder: Path, request: pytest.FixtureRequest) -> dict[str, dict[int, 
     return found
 
 
-def test_documented_calls_pass(errors: dict[str, dict[int, str]]) -> None:
+def test_type_checkers_accept_documented_calls(errors: dict[str, dict[int, str]]) -> None:
     assert errors["pass"] == {}
 
 
-def test_mistakes_are_found(errors: dict[str, dict[int, str]]) -> None:
+def test_type_checkers_report_every_mistake(errors: dict[str, dict[int, str]]) -> None:
     assert set(errors["fail"]) == set(range(1, FAIL.count("\n") + 1))
 
 
-def test_values_of_one_image_are_floats_and_others_are_arrays(errors: dict[str, dict[int, str]]) -> None:
+def test_type_checkers_infer_floats_for_one_image_and_arrays_for_several(errors: dict[str, dict[int, str]]) -> None:
     assert errors["values"] == {}
 
 
 @pytest.mark.parametrize(("calls", "kind"), [(FLOATS, float), (ARRAYS, np.ndarray)], ids=["float", "array"])
-def test_values_are_of_their_types(calls: tuple[str, ...], kind: type) -> None:
+def test_metric_values_have_the_inferred_types(calls: tuple[str, ...], kind: type) -> None:
     names: dict[str, Any] = {}
     exec(VALUES_HEAD, names)
     assert {call: type(value) for call in calls if not isinstance(value := eval(call, names), kind)} == {}
 
 
-def test_each_metric_has_a_call() -> None:
+def test_typed_calls_cover_every_metric() -> None:
     assert {call.split("(")[0].removeprefix("sc.") for call in FLOATS} == set(metrics.__all__)
 
 
-def test_the_calls_of_constructors_work() -> None:
+def test_documented_constructor_calls_run() -> None:
     lines = PASS.splitlines()[:10]
     exec(HEAD.replace("= names", "= None") + "\n".join(lines), {})

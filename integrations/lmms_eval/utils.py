@@ -1,6 +1,6 @@
-"""Spot the Ball as a task of lmms-eval: what its YAML files name.
+"""Define the functions that the YAML files of the lmms-eval tasks name.
 
-lmms-eval is started in the folder of the dataset, whose `scenes.jsonl` the task reads line by line.
+Start lmms-eval in the folder of the dataset. The tasks read its `scenes.jsonl` line by line.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ METRICS = ("accuracy", "euclidean_error", "near_player_rate", "overlap_rate", "c
 
 
 def scenes_to_ask(dataset: Any) -> Any:
-    """Return the lines of scenes without those of controls, whose ball is visible."""
+    """Return the lines of the scenes to score, without control scenes, whose ball is visible."""
     return dataset.filter(lambda doc: bool(doc["text"].strip()) and not json.loads(doc["text"]).get("control"))
 
 
 def picture(doc: Mapping[str, Any]) -> list[Image.Image]:
-    """Return the image with the grid and its labels, as every model of the benchmark sees it."""
+    """Return the image with the grid and its labels, as the benchmark sends it to all models."""
     shown = encoded(_scene(doc), Path.cwd())
     return [Image.open(io.BytesIO(shown.data)).convert("RGB")]
 
@@ -46,7 +46,7 @@ def question(doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any
 
 
 class EveryReply:
-    """A filter that keeps all replies to an image. By default, lmms-eval scores the first one only."""
+    """A filter that keeps all replies to an image. By default, lmms-eval scores only the first one."""
 
     def apply(self, resps: Iterable[list[str]], docs: Any) -> list[list[str]]:
         """Return the replies unchanged."""
@@ -59,7 +59,7 @@ def ball_cells(doc: Mapping[str, Any]) -> str:
 
 
 def answers(doc: Mapping[str, Any], results: list[Any]) -> dict[str, dict[str, Any]]:
-    """Return the cells read from the replies to one image, once per metric: lmms-eval aggregates each on its own."""
+    """Return the cells parsed from the replies to one image, once per metric, because lmms-eval aggregates each one."""
     scene = _scene(doc)
     cells = [parse_reply(text, scene.layout).cell for text in _texts(results)]
     answered = {"sport": scene.sport, "image": scene.image, "cells": cells}
@@ -89,7 +89,7 @@ def _scene(doc: Mapping[str, Any]) -> Scene:
 
 
 def _texts(results: Any) -> Iterable[str]:
-    """Yield every reply: with `--repeats`, lmms-eval nests them in lists."""
+    """Yield every reply. With `--repeats`, lmms-eval nests replies in lists."""
     if isinstance(results, str):
         yield results
     else:

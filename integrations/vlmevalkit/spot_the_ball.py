@@ -1,4 +1,4 @@
-"""Spot the Ball as a dataset class of VLMEvalKit, which reads the dataset of the folder in SPOTBALL_DATASET.
+"""Define a VLMEvalKit dataset class that reads the Spot the Ball dataset from the folder in SPOTBALL_DATASET.
 
 Copy this file to `vlmeval/dataset/` and add `SpotTheBall` to `IMAGE_DATASET` in its `__init__.py`, or call `register`.
 """
@@ -25,18 +25,18 @@ FOLDER = "SPOTBALL_DATASET"
 RESPONDENT = "model"
 
 PROMPTS = {"SpotTheBall_base": "base", "SpotTheBall_cue": "cue"}
-"""Prompts of the paper that are one message, by the names of the datasets."""
+"""Names of the datasets, with the prompts from the paper that consist of one message."""
 
 
 class SpotTheBall(ImageBaseDataset):  # type: ignore[misc, unused-ignore]
-    """Where is the ball that was removed from this image? One row per image, without controls."""
+    """Dataset that asks for the ball removed from each image. It has one row per image and no control images."""
 
     TYPE = "VQA"
     DATASET_URL: ClassVar[dict[str, str]] = dict.fromkeys(PROMPTS, "")
     DEFAULT_JUDGE = ""
 
     def load_data(self, dataset: str) -> pd.DataFrame:
-        """Return the questions about the scenes, with their pictures as files below `img_root`."""
+        """Write the images to files in `img_root`, and return a table with one question per image."""
         folder, pictures = _folder(), Path(self.img_root)
         pictures.mkdir(parents=True, exist_ok=True)
         prompt = load_prompt(PROMPTS[dataset])
@@ -59,7 +59,7 @@ class SpotTheBall(ImageBaseDataset):  # type: ignore[misc, unused-ignore]
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> dict[str, float]:
-        """Return every metric of `spotball score` that is defined, as SPORT|METRIC, and the mean accuracy over sports.
+        """Return each defined metric of `spotball score` as SPORT|METRIC, and the mean accuracy over sports.
 
         Args:
             eval_file: the predictions that VLMEvalKit wrote.
@@ -91,7 +91,7 @@ class SpotTheBall(ImageBaseDataset):  # type: ignore[misc, unused-ignore]
 
 
 def register() -> None:
-    """Make VLMEvalKit know the class without a change to its files."""
+    """Register the class with VLMEvalKit without changes to its files."""
     from vlmeval import dataset
 
     if SpotTheBall not in dataset.DATASET_CLASSES:
@@ -111,5 +111,5 @@ def _scenes() -> list[Scene]:
 
 
 def _id(value: Any) -> str:
-    # Tables of Excel turn 163 into a number, and a column with gaps turns it into 163.0.
+    # In Excel tables, 163 becomes a number, and in a column with gaps it becomes 163.0.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

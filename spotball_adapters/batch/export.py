@@ -96,7 +96,7 @@ def export(
     from spotball_core.version import version
 
     if form == "openai" and not job.model:
-        raise OptionError("--format openai needs the name of the model. Add --model NAME")
+        raise OptionError("--format openai needs the name of the model. Add --model NAME", code="missing-option")
     at_once = at_once or AT_ONCE[form]
     plan: SamplePlan[Scene] = SamplePlan(job.selected, job.prompts, {})
     with ReplyStore(out) as store:

@@ -128,7 +128,7 @@ def read_manifest(batch: Path) -> Manifest:
         problems = problems_of_record(error, str(path), model=Manifest, whole="file")
         raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
     except ValueError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "JSON", fix=_RESTORE)]) from None
+        raise InputError([Problem("invalid-json", str(path), None, "file", str(error), "JSON", fix=_RESTORE)]) from None
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
@@ -147,7 +147,9 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
                 problems = problems_of_record(error, str(path), number, model=BatchRequest)
                 raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
             except ValueError as error:
-                raise InputError([Problem(str(path), number, "line", str(error), "JSON", fix=_RESTORE)]) from None
+                raise InputError(
+                    [Problem("invalid-json", str(path), number, "line", str(error), "JSON", fix=_RESTORE)]
+                ) from None
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:
@@ -198,7 +200,11 @@ def check_same(run: Path, run_identity: dict[str, Any]) -> None:
             differences = ", ".join(
                 f"{name} {_shown(earlier[name])} -> {_shown(run_identity[name])}" for name in differing
             )
-            raise OptionError(f"--out: {batch} was written with other settings ({differences}). Name another folder")
+            raise OptionError(
+                f"{batch} was written with other settings ({differences}). Name another folder",
+                code="different-settings",
+                field="--out",
+            )
 
 
 def _shown(value: object) -> str:

@@ -89,11 +89,11 @@ def _read(file: str, number: int, line: str) -> Received | Problem:
     try:
         record = parse_json(line)
     except RepeatedKeyError as error:
-        return Problem(file, number, "line", str(error), "each key once")
+        return Problem("duplicate", file, number, "line", str(error), "each key once")
     except ValueError:
-        return Problem(file, number, "line", shortened(line, 40), "a JSON object")
+        return Problem("invalid-json", file, number, "line", shortened(line, 40), "a JSON object")
     if not isinstance(record, dict):
-        return Problem(file, number, "line", shortened(line, 40), "a JSON object")
+        return Problem("invalid-json", file, number, "line", shortened(line, 40), "a JSON object")
     if "response" in record:
         return _of_openai(file, number, record)
     try:
@@ -110,7 +110,9 @@ def _read(file: str, number: int, line: str) -> Received | Problem:
 def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | Problem:
     name, response = record.get("custom_id"), record["response"]
     if not isinstance(name, str) or not name:
-        return Problem(file, number, "custom_id", json.dumps(name), "text: the `custom_id` of a request")
+        return Problem(
+            "invalid-value", file, number, "custom_id", json.dumps(name), "text: the `custom_id` of a request"
+        )
     body = response.get("body") if isinstance(response, dict) else None
     failure = record.get("error") or (body.get("error") if isinstance(body, dict) else None)
     if failure or response is None or (isinstance(response, dict) and response.get("status_code") != 200):
@@ -120,6 +122,6 @@ def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | 
     try:
         return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)
     except MalformedReplyError as error:
-        return Problem(file, number, "response.body", str(error), "a chat completion")
+        return Problem("unreadable-file", file, number, "response.body", str(error), "a chat completion")
     except HostFailedError as error:
         return Received(file, number, name, None, str(error))

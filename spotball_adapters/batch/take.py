@@ -74,7 +74,9 @@ def take(
     """
     folders = batches(run) if run.is_dir() else []
     if not folders:
-        raise OptionError(f"{run} contains no batch. Name the --out folder of `spotball batch export`")
+        raise OptionError(
+            f"{run} contains no batch. Name the --out folder of `spotball batch export`", code="wrong-folder"
+        )
     manifests = [read_manifest(folder) for folder in folders]
     requests = {about.custom_id: about for folder in folders for about in read_asked(folder)}
     answers, failed = _received(files, requests)
@@ -156,7 +158,10 @@ def _asks(
 def _respondent(store: ReplyStore, respondent: str | None, manifests: Sequence[Manifest]) -> str:
     name = respondent or store.identity().get("respondent") or manifests[-1].model
     if not name:
-        raise OptionError("the respondent is unknown, because the batch does not name a model. Add --respondent NAME")
+        raise OptionError(
+            "the respondent is unknown, because the batch does not name a model. Add --respondent NAME",
+            code="missing-option",
+        )
     return str(name)
 
 
@@ -218,4 +223,4 @@ def _lacks(about: BatchRequest, done: Mapping[tuple[str, str, str, int], int]) -
 
 
 def _problem(received: Received, actual: str, expected: str) -> Problem:
-    return Problem(received.file, received.line, "custom_id", actual, expected)
+    return Problem("invalid-value", received.file, received.line, "custom_id", actual, expected)

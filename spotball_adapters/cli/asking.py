@@ -182,7 +182,9 @@ def check_api(api: str | None, provider: str) -> None:
         OptionError: if `api` is given and the provider is not `openai`.
     """
     if api is not None and provider != "openai":
-        raise OptionError(f"--api: the provider {provider} has only one API. Remove --api")
+        raise OptionError(
+            f"the provider {provider} has only one API. Remove --api", code="unsupported-option", field="--api"
+        )
 
 
 def extra_body_of(text: str | None) -> dict[str, Any] | None:
@@ -201,9 +203,9 @@ def extra_body_of(text: str | None) -> dict[str, Any] | None:
     try:
         fields = parse_json(text)
     except ValueError as error:
-        raise OptionError(f"--extra-body: not JSON ({error}), {expected}") from None
+        raise OptionError(f"not JSON ({error}), {expected}", field="--extra-body") from None
     if not isinstance(fields, dict) or not fields:
-        raise OptionError(f"--extra-body: found {text!r}, {expected}")
+        raise OptionError(f"found {text!r}, {expected}", field="--extra-body")
     return fields
 
 

@@ -132,7 +132,11 @@ def export_command(
     scenes = read_scenes(dataset / SCENES)
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
-        raise OptionError(f"{dataset}: all images are controls (the ball is visible). Add --controls to include them")
+        raise OptionError(
+            "all images are controls (the ball is visible). Add --controls to include them",
+            code="no-data",
+            file=dataset,
+        )
     settings = Settings(
         temperature=temperature,
         top_p=top_p,

@@ -145,12 +145,12 @@ def ask(
     from spotball_core.gaze.data.stimuli import read_stimuli
 
     if provider is None or model is None:
-        raise OptionError("add --provider NAME and --model NAME")
+        raise OptionError("add --provider NAME and --model NAME", code="missing-option")
     all_stimuli = read_stimuli(stimuli)
     photos = [Photo(stimulus) for stimulus in all_stimuli if checks or not stimulus.attention_check]
     selected = limited(photos, limit, lambda photo: photo.stimulus.condition)
     if not selected:
-        raise OptionError(f"{stimuli}: all photos are attention checks. Add --checks to include them")
+        raise OptionError(f"{stimuli}: all photos are attention checks. Add --checks to include them", code="no-data")
     settings = Settings(
         temperature=temperature,
         top_p=top_p,

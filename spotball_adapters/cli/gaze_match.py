@@ -67,10 +67,13 @@ def match(
 
     if not (run / STORE).is_file():
         raise OptionError(
-            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball gaze ask`"
+            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball gaze ask`",
+            code="wrong-folder",
         )
     if (judge_provider is None) != (judge_model is None):
-        raise OptionError("a judge needs both --judge-provider and --judge-model. Add the other one")
+        raise OptionError(
+            "a judge needs both --judge-provider and --judge-model. Add the other one", code="missing-option"
+        )
     with ReplyStore(run) as store:
         judged = None
         if judge_provider is not None and judge_model is not None:

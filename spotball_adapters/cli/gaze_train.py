@@ -199,9 +199,11 @@ def _asked(
     from spotball_core.gaze.data.stimuli import read_stimuli
 
     if (checkpoint is None) != (backbone is None):
-        raise OptionError("GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder")
+        raise OptionError(
+            "GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder", code="missing-option"
+        )
     if (stimuli is None) != (images is None) or (stimuli is None and faces is not None):
-        raise OptionError("photos need both --stimuli and --images. Add the missing option")
+        raise OptionError("photos need both --stimuli and --images. Add the missing option", code="missing-option")
     changes: dict[str, object] = {}
     if checkpoint is not None:
         changes |= {"model": "gazelle", "weights": _digest(checkpoint), "backbone": backbone}
@@ -216,4 +218,6 @@ def _digest(path: Path) -> str:
     try:
         return file_digest(path)
     except OSError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable file")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(path), None, "file", str(error), "a readable file")]
+        ) from error

@@ -53,7 +53,7 @@ def import_inspect(
         for message, n in list(imported.failed.items())[:SHOWN]:
             tell(f"  {n:,} times: {message}")
     if imported.reading.rows.is_empty():
-        raise OptionError("the logs contain no replies")
+        raise OptionError("the logs contain no replies", code="no-data")
     write_responses(imported.reading.rows, out)
     write_parse_policy(out, imported.reading.policy)
     tell(f"{out}: {summary(imported.reading)}")

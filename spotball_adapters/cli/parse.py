@@ -92,7 +92,11 @@ def parse(
     from spotball_core.service.safe_text import csv_frame
 
     if out.suffix not in FORMATS:
-        raise OptionError(f"--out: found {out}, expected a file name ending in {', '.join(FORMATS)}")
+        raise OptionError(
+            f"found {out}, expected a file name ending in {', '.join(FORMATS)}",
+            code="unsupported-format",
+            field="--out",
+        )
     parsed = parse_files(
         files,
         read_scenes(scenes),
@@ -110,7 +114,7 @@ def parse(
     for reason, n in parsed.failed.items():
         tell(f"warning: {n:,} request{'s' if n > 1 else ''} without a reply: {reason}")
     if parsed.reading.rows.is_empty():
-        raise OptionError("the files contain no replies. Check the files and --layout")
+        raise OptionError("the files contain no replies. Check the files and --layout", code="no-data")
     if parsed.missing:
         tell(f"warning: {parsed.missing:,} of the scenes have no reply")
     write_responses(parsed.reading.rows, out)

@@ -149,7 +149,11 @@ def reasoning(
     tell, format = teller(quiet), format_for(format, out)
     if figure and figure.suffix not in FORMATS:
         # Check this before any text is embedded and paid for.
-        raise OptionError(f"--figure: found {figure}, expected a file name ending in {' or '.join(FORMATS)}")
+        raise OptionError(
+            f"found {figure}, expected a file name ending in {' or '.join(FORMATS)}",
+            code="unsupported-format",
+            field="--figure",
+        )
     access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
     sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)

@@ -73,7 +73,8 @@ def reparse(
 
     if not (run / STORE).is_file():
         raise OptionError(
-            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball run`"
+            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball run`",
+            code="wrong-folder",
         )
     with ReplyStore(run) as store:
         reading, path = export(store, read_scenes(run / SCENES), run, format, parse_policy)

@@ -144,7 +144,11 @@ def run(
     scenes = read_scenes(dataset / SCENES)
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
-        raise OptionError(f"{dataset}: all images are controls (the ball is visible). Add --controls to include them")
+        raise OptionError(
+            "all images are controls (the ball is visible). Add --controls to include them",
+            code="no-data",
+            file=dataset,
+        )
     settings = Settings(
         temperature=temperature,
         top_p=top_p,
@@ -222,7 +226,7 @@ def _named(
 
     if preset is not None:
         if preset not in PRESETS:
-            raise OptionError(f"--preset: {unknown_name('preset', preset, PRESETS)}")
+            raise OptionError(unknown_name("preset", preset, PRESETS), code="unknown-name", field="--preset")
         preset_run = PRESETS[preset]
         if provider is None and model is None:
             respondent = respondent or preset_run.respondent
@@ -236,7 +240,7 @@ def _named(
         together: dict[str, Any] = preset_run.settings.given() | settings.given()
         settings = Settings(**together)
     if provider is None or model is None:
-        raise OptionError("add --provider NAME and --model NAME, or --preset NAME")
+        raise OptionError("add --provider NAME and --model NAME, or --preset NAME", code="missing-option")
     return _Named(provider, model, prompts_of(prompt or DEFAULT_PROMPTS, samples), respondent or model, settings)
 
 
@@ -256,12 +260,13 @@ def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...
         numbers = [int(part) for part in samples.split(",")]
     except ValueError:
         raise OptionError(
-            f"--samples: found {samples!r}, expected whole numbers separated by commas, such as 50,50,20"
+            f"found {samples!r}, expected whole numbers separated by commas, such as 50,50,20", field="--samples"
         ) from None
     if len(numbers) == 1:
         numbers *= len(prompts)
     if len(numbers) != len(prompts):
         raise OptionError(
-            f"--samples: found {len(numbers)} numbers for {len(prompts)} prompts. Give one number, or one per prompt"
+            f"found {len(numbers)} numbers for {len(prompts)} prompts. Give one number, or one per prompt",
+            field="--samples",
         )
     return tuple(zip(prompts, numbers, strict=True))

@@ -193,12 +193,18 @@ def serve_command(
 
     tell = teller(quiet)
     if demo == (folder is not None):
-        raise OptionError("STUDY is missing: name the folder of a study, such as my-study, or add --demo")
+        raise OptionError(
+            "STUDY is missing: name the folder of a study, such as my-study, or add --demo", code="missing-option"
+        )
     if folder is not None:
         serve(folder, host=host, port=port, tell=tell, pilot=pilot, public_url=public_url, proxies=proxy or ())
         return
     if pilot:
-        raise OptionError("--pilot has no effect with --demo, whose data is always deleted. Remove --pilot")
+        raise OptionError(
+            "has no effect with --demo, whose data is always deleted. Remove --pilot",
+            code="conflicting-options",
+            field="--pilot",
+        )
     from spotball_adapters.study.server.public import check_proxies, read_public_address
     from spotball_adapters.study.setup.demo import demo_choices, demo_study
 

@@ -116,9 +116,11 @@ def export(
     from spotball_adapters.study.setup.pilot import data_folder
 
     if respondent is not None and not respondent.strip():
-        raise OptionError("--respondent is empty. Give a name, such as our-people")
+        raise OptionError("is empty. Give a name, such as our-people", field="--respondent")
     if format == "release" and respondent not in (None, exports.PUBLISHED):
-        raise OptionError("--respondent has no effect with --format release. Remove it")
+        raise OptionError(
+            "has no effect with --format release. Remove it", code="conflicting-options", field="--respondent"
+        )
     design, everybody = _read(study, pilot=pilot)
     if pilot:
         teller(quiet)(f"these answers are from the pilot in {data_folder(study, pilot=True)}, not from the study")
@@ -137,7 +139,9 @@ def export(
         tell(line)
     if not exported:
         raise OptionError(
-            f"{study}: no participant finished and passed all exclusion rules. See `spotball study status {study}`"
+            f"no participant finished and passed all exclusion rules. See `spotball study status {study}`",
+            code="no-data",
+            file=study,
         )
     if format == "release":
         for line in write_release(exported, design, out):
@@ -148,7 +152,11 @@ def export(
         write_psych_ds(everybody, exported, design, exclusion, out, respondent)
     elif out.suffix:
         if format is not None and out.suffix != f".{format}":
-            raise OptionError(f"--out: {out} does not end in .{format}, but --format is {format}. Change one of them")
+            raise OptionError(
+                f"{out} does not end in .{format}, but --format is {format}. Change one of them",
+                code="conflicting-options",
+                field="--out",
+            )
         exports.write_file(exported, design, out, respondent)
     else:
         # `spotball gaze analyze` reads trials as CSV.
@@ -252,7 +260,7 @@ def bonus(
     from spotball_adapters.study.store import reading
 
     if kept and everybody:
-        raise OptionError("--kept and --all cannot be combined. Remove one of them")
+        raise OptionError("--kept and --all cannot be combined. Remove one of them", code="conflicting-options")
     design, people = _read(study)
     exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
     with reading(study) as reader:
@@ -307,7 +315,8 @@ def delete(
 
     if [participant, prolific, pilot or None].count(None) != 2:
         raise OptionError(
-            "use exactly one of --participant and --prolific, for the data of one person, and --pilot, for all pilots"
+            "use exactly one of --participant and --prolific, for the data of one person, and --pilot, for all pilots",
+            code="conflicting-options",
         )
     if pilot:
         n = delete_pilots(study)

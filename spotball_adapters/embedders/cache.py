@@ -98,8 +98,9 @@ class Cache(SqliteStore):
             model, stored_dimension = _model(self, self._model_key) or (0, 0)
             if stored_dimension != dimension:
                 raise StoreError(
-                    f"{self.path}: the stored vectors of {self._model_key[1]} have {stored_dimension} numbers, but the "
-                    f"new vectors have {dimension}, so the model has changed. Name another file with --cache"
+                    f"the stored vectors of {self._model_key[1]} have {stored_dimension} numbers, but the "
+                    f"new vectors have {dimension}, so the model has changed. Name another file with --cache",
+                    file=self.path,
                 )
             vectors = batch.vectors.astype(_NUMBERS)
             rows = zip(keys, vectors, batch.cut, strict=True)
@@ -154,5 +155,5 @@ def _get(store: SqliteStore, model_key: tuple[str, str, str], keys: Sequence[byt
 
 def _damaged(path: Path) -> StoreError:
     return DamagedStoreError(
-        f"{path}: the file contains a damaged vector. Delete the file; its texts are then embedded again"
+        "the file contains a damaged vector. Delete the file; its texts are then embedded again", file=path
     )

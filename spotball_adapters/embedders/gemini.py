@@ -49,7 +49,9 @@ class GeminiEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.task_type is not None and access.task_type.lower() not in TASK_TYPES:
-            raise OptionError(f"--task-type: {unknown_name('task type', access.task_type, TASK_TYPES)}")
+            raise OptionError(
+                unknown_name("task type", access.task_type, TASK_TYPES), code="unknown-name", field="--task-type"
+            )
         name = access.model or MODEL
         self.model = name if "/" in name else f"models/{name}"
         self._sdk = open_sdk(access.server(self.model))

@@ -46,7 +46,11 @@ class OpenAIEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.task_type is not None:
-            raise OptionError("--task-type: the embedder openai does not support task types. Remove --task-type")
+            raise OptionError(
+                "the embedder openai does not support task types. Remove --task-type",
+                code="unsupported-option",
+                field="--task-type",
+            )
         key = key_from(KEY)
         self._keyless = key is None and not access.base_url
         self.model = access.model or MODEL

@@ -48,16 +48,25 @@ class SentenceTransformersEmbedder:
 
     def __init__(self, access: EmbedderAccess) -> None:
         if access.base_url is not None:
-            raise OptionError(f"{self.name} runs the model on this machine, without a server. Remove --base-url")
+            raise OptionError(
+                f"{self.name} runs the model on this machine, without a server. Remove --base-url",
+                code="unsupported-option",
+            )
         if access.task_type is not None:
-            raise OptionError(f"--task-type: the embedder {self.name} does not support task types. Remove --task-type")
+            raise OptionError(
+                f"the embedder {self.name} does not support task types. Remove --task-type",
+                code="unsupported-option",
+                field="--task-type",
+            )
         if importlib.util.find_spec("sentence_transformers") is None:
             raise MissingExtraError(f"the embedder {self.name}", "local")
         name = access.model or MODEL
         folder = Path(name).expanduser()
         self._source = str(folder) if folder.is_dir() else name
         if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
-            raise OptionError(f"--model: the folder {name} does not exist. Correct the path")
+            raise OptionError(
+                f"the folder {name} does not exist. Correct the path", code="missing-file", field="--model"
+            )
         files = folder_digest(folder) if folder.is_dir() else None
         self.model = f"local@{files[:12]}" if files else name
         self.identity: Mapping[str, str] = {"files": files} if files else {}
@@ -94,7 +103,8 @@ class SentenceTransformersEmbedder:
             if not is_no_memory(error):
                 raise
             raise PermanentError(
-                f"{self._source}: not enough memory to embed {_AT_ONCE} texts at once. Choose a smaller model"
+                f"{self._source}: not enough memory to embed {_AT_ONCE} texts at once. Choose a smaller model",
+                code="out-of-memory",
             ) from None
         return Batch(np.asarray(vectors, dtype=np.float32), self._cut(texts))
 
@@ -123,8 +133,10 @@ def _load(source: str) -> Any:
     try:
         return SentenceTransformer(source, device=picked_device())
     except (OSError, ValueError, ImportError) as error:
-        raise PermanentError(f"{source}: cannot be loaded: {one_line(error)}") from error
+        raise PermanentError(f"{source}: cannot be loaded: {one_line(error)}", code="unusable-model") from error
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
-        raise PermanentError(f"{source}: not enough memory for the model. Choose a smaller model") from error
+        raise PermanentError(
+            f"{source}: not enough memory for the model. Choose a smaller model", code="out-of-memory"
+        ) from error

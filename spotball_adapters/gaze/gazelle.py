@@ -211,13 +211,17 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
     except Exception as error:
         # PyTorch raises many kinds of errors for invalid files.
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(checkpoint), None, "file", reason, "weights saved with PyTorch")]) from error
+        raise InputError(
+            [Problem("unusable-model", str(checkpoint), None, "file", reason, "weights saved with PyTorch")]
+        ) from error
     try:
         encoder = AutoModel.from_pretrained(backbone)
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         expected = "a DINOv2 model for the library transformers"
-        raise InputError([Problem(backbone, None, "backbone", reason, expected, fix="Check --backbone")]) from error
+        raise InputError(
+            [Problem("unusable-model", backbone, None, "backbone", reason, expected, fix="Check --backbone")]
+        ) from error
     return assembled(weights, encoder, str(checkpoint))
 
 
@@ -233,6 +237,7 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
         raise InputError(
             [
                 Problem(
+                    "unusable-model",
                     name,
                     None,
                     "weights",
@@ -246,7 +251,9 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
         actual = f"{encoder.config.model_type} of width {hidden}"
         needed_encoder = f"dinov2 of width {width}, which the checkpoint requires"
-        raise InputError([Problem(name, None, "backbone", actual, needed_encoder, fix="Choose another --backbone")])
+        raise InputError(
+            [Problem("unusable-model", name, None, "backbone", actual, needed_encoder, fix="Choose another --backbone")]
+        )
     layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
     rows, columns = weights["pos_embed"].shape[-2:]
     model = GazeLLE(encoder, grid=(rows, columns), dim=dim, layers=layers, inout="inout_token.weight" in weights)
@@ -257,7 +264,9 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     if differing:
         example = min(differing)
         actual = f"{len(differing)} weights that are missing, unknown or have the wrong shape, such as `{example}`"
-        raise InputError([Problem(name, None, "weights", actual, "exactly the weights of a GazeLLE decoder")])
+        raise InputError(
+            [Problem("unusable-model", name, None, "weights", actual, "exactly the weights of a GazeLLE decoder")]
+        )
     model.load_state_dict(dict(weights), strict=False)
     model.eval()
     return model

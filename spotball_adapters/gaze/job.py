@@ -49,7 +49,9 @@ class GazeJob(RunJob[Photo]):
         super().__post_init__()
         if self.looks and self.images is None:
             raise OptionError(
-                f"--images is missing: the provider {self.provider.name} needs the photos. Add --images DIR"
+                f"the provider {self.provider.name} needs the photos. Add --images DIR",
+                code="missing-option",
+                field="--images",
             )
         # Each sample's options stand in an order of their own, so each is a request of its own.
         self.provider.max_samples = 1

@@ -98,8 +98,10 @@ def judge_job(
         now = job.identity()
         if differing := [name for name, value in before.items() if now.get(name) != value]:
             raise OptionError(
-                f"{run}: this run already has the judge {before['provider']} {before['model']}, and these settings "
-                f"differ: {', '.join(differing)}. To replace the judge, remove {run / JUDGE}"
+                f"this run already has the judge {before['provider']} {before['model']}, and these settings "
+                f"differ: {', '.join(differing)}. To replace the judge, remove {run / JUDGE}",
+                code="different-settings",
+                file=run,
             )
     return job
 

@@ -70,7 +70,8 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
     if faults:
         lines = record_lines(path, [record for record, *_ in faults])
         raise InputError(
-            Problem(str(path), lines[record], field, actual, expected) for record, field, actual, expected in faults
+            Problem("invalid-value", str(path), lines[record], field, actual, expected)
+            for record, field, actual, expected in faults
         )
     return decided
 

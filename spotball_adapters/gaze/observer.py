@@ -35,7 +35,9 @@ class ObserverProvider(DrawingProvider):
     def __init__(self, access: Access) -> None:
         super().__init__(access)
         if not access.stimuli:
-            raise OptionError("the provider observer works only with `spotball gaze ask`. Use that command")
+            raise OptionError(
+                "the provider observer works only with `spotball gaze ask`. Use that command", code="unsupported-option"
+            )
         self._observer = Observer(next(cue for cue in CUES if cue == access.model))
         self.max_samples = 1
         # For a respondent, attention checks are ordinary photos.
@@ -49,15 +51,19 @@ class ObserverProvider(DrawingProvider):
         question = request.messages[-1].text
         letters = {name: letter for letter, name in _OPTION.findall(question)}
         if choices is None:
-            raise PermanentError(f"observer: the run does not contain the stimulus {stimulus_id}")
+            raise PermanentError(
+                f"the run does not contain the stimulus {stimulus_id}", code="unknown-image", field="observer"
+            )
         replies = []
         for sample in request.samples:
             draw = int.from_bytes(hashlib.sha256(f"{sample} {question}".encode()).digest()[:8], "big")
             choice = choices[draw % DRAWS]
             if choice not in letters:
                 raise PermanentError(
-                    f"observer: the prompt does not list the option {choice!r} in a line such as 'A. {choice}'. Add "
-                    "such lines to the prompt"
+                    f"the prompt does not list the option {choice!r} in a line such as 'A. {choice}'. Add "
+                    "such lines to the prompt",
+                    code="invalid-value",
+                    field="observer",
                 )
             replies.append(Reply(letters[choice], "stop", "stop"))
         return Answer(tuple(replies), model=None, input_tokens=0, output_tokens=0)

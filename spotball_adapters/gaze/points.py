@@ -76,7 +76,8 @@ def point_trials(predicted: Iterable[Predicted], stimuli: Sequence[Stimulus], re
         if prediction.stimulus_id not in by_id:
             raise OptionError(
                 f"a prediction names the stimulus {prediction.stimulus_id!r}, which the stimuli file does not contain. "
-                "Use ids from this file"
+                "Use ids from this file",
+                code="unknown-image",
             )
         stimulus = by_id[prediction.stimulus_id]
         place = nearest(prediction.point, points_of(stimulus)) if prediction.point is not None else None
@@ -103,7 +104,8 @@ def points_of(stimulus: Stimulus) -> list[Point]:
         lacking = ", ".join(name for name, point in zip(stimulus.objects, points, strict=True) if point is None)
         raise OptionError(
             f"stimulus {stimulus.stimulus_id} has no position for {lacking}. Add the columns `option1_x`, `option1_y`, "
-            "..., or the column `points`, to the stimuli"
+            "..., or the column `points`, to the stimuli",
+            code="missing-value",
         )
     return known_points
 
@@ -125,15 +127,18 @@ def read_points(path: Path) -> list[Predicted]:
         shares = [_number(value) for value in (x, y)]
         numbered = None if sample is None else _number(sample)
         if not stimulus_id:
-            problems.append(Problem(str(path), line, "stimulus_id", "nothing", "a name"))
+            problems.append(Problem("missing-value", str(path), line, "stimulus_id", "nothing", "a name"))
         elif (x is None) != (y is None) or any(not 0 <= share <= 1 for share in shares if share is not None):
             expected = "two numbers from 0 to 1 (fractions of the image's width and height), or two empty values"
-            problems.append(Problem(str(path), line, "x, y", f"{x}, {y}", expected))
+            problems.append(Problem("invalid-value", str(path), line, "x, y", f"{x}, {y}", expected))
         elif numbered is not None and not (numbered >= 1 and numbered.is_integer()):
-            problems.append(Problem(str(path), line, "sample", repr(sample), "a whole number of at least 1"))
+            problems.append(
+                Problem("invalid-value", str(path), line, "sample", repr(sample), "a whole number of at least 1")
+            )
         elif (stimulus_id, numbered) in seen:
             problems.append(
                 Problem(
+                    "duplicate",
                     str(path),
                     line,
                     "stimulus_id",
@@ -182,7 +187,9 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
     if wrong:
         lines = record_lines(path, [record for record, _ in wrong])
         expected = "one box per stimulus_id, with 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1"
-        raise InputError(Problem(str(path), lines[record], "face", actual, expected) for record, actual in wrong)
+        raise InputError(
+            Problem("invalid-value", str(path), lines[record], "face", actual, expected) for record, actual in wrong
+        )
     return boxes
 
 
@@ -227,4 +234,6 @@ def _json_rows(path: Path) -> Iterator[_Row]:
             row = parse_json(line)
             yield (number, str(row.get("stimulus_id") or ""), row.get("x"), row.get("y"), row.get("sample"))
         except (ValueError, AttributeError) as error:
-            raise InputError([Problem(str(path), number, "line", str(error), "a JSON object")]) from error
+            raise InputError(
+                [Problem("invalid-json", str(path), number, "line", str(error), "a JSON object")]
+            ) from error

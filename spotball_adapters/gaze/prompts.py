@@ -78,7 +78,7 @@ class GazePrompt(Wording):
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text)):
             messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}", code="invalid-value")
 
     def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
         """Return the objects in the order in which the trial with this photo and sample lists them as options."""
@@ -130,9 +130,11 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
     prompts = [prompt for part in named.split(",") if part.strip() for prompt in _named(part.strip())]
     names = [prompt.name for prompt in prompts]
     if not names:
-        raise OptionError("--prompt: no prompt was named. Name at least one, such as main")
+        raise OptionError("no prompt was named. Name at least one, such as main", code="no-data", field="--prompt")
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise OptionError(f"--prompt: {', '.join(twice)} is named twice. Name each prompt once")
+        raise OptionError(
+            f"{', '.join(twice)} is named twice. Name each prompt once", code="duplicate", field="--prompt"
+        )
     return tuple(replace(prompt, seed=seed) for prompt in prompts)
 
 
@@ -156,7 +158,9 @@ def _named(name: str) -> Iterable[GazePrompt]:
     path = Path(name)
     if not path.exists():
         raise OptionError(
-            f"--prompt: {unknown_name('prompt', name, SETS)}, one prompt such as main-1, or the path of a prompt file"
+            f"{unknown_name('prompt', name, SETS)}, one prompt such as main-1, or the path of a prompt file",
+            code="unknown-name",
+            field="--prompt",
         )
     return (_from_file(path),)
 
@@ -168,7 +172,9 @@ def _all() -> list[GazePrompt]:
 def _from_file(path: Path) -> GazePrompt:
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError([Problem(str(path), None, field, actual, expected) for field, actual, expected in problems])
+        raise InputError(
+            [Problem("invalid-value", str(path), None, field, actual, expected) for field, actual, expected in problems]
+        )
     return GazePrompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("hints", ())))
 
 

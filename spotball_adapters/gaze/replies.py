@@ -57,11 +57,16 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
     """
     identity = store.identity()
     if ORDER not in identity:
-        raise OptionError(f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`")
+        raise OptionError(
+            f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`",
+            code="wrong-folder",
+        )
     if identity[ORDER] != ORDER_VERSION:
         raise OptionError(
-            f"{store.folder}: this run ordered the options by version {identity[ORDER]} of the rule, but this version "
-            f"of spotball-core knows only version {ORDER_VERSION}. Use the version of spotball-core that made the run"
+            f"this run ordered the options by version {identity[ORDER]} of the rule, but this version "
+            f"of spotball-core knows only version {ORDER_VERSION}. Use the version of spotball-core that made the run",
+            code="different-settings",
+            file=store.folder,
         )
     stimuli = read_stimuli(store.folder / STIMULI)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}

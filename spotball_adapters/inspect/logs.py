@@ -86,7 +86,7 @@ class _Gathered:
         header = _header(path)
         if header.eval.task.rpartition("/")[2] != TASK:
             actual = f"a log of the task {header.eval.task!r}"
-            raise InputError([Problem(str(path), None, "task", actual, f"a log of the task {TASK!r}")])
+            raise InputError([Problem("wrong-file", str(path), None, "task", actual, f"a log of the task {TASK!r}")])
         if header.status != "success":
             self._unfinished[str(path)] = header.status
         respondent = self._respondent or header.eval.model
@@ -103,7 +103,7 @@ class _Gathered:
         if self._scenes.setdefault(scene.key, scene) != scene:
             actual = f"a scene {'/'.join(scene.key)} that differs from the one in an earlier log"
             expected = "logs of the same dataset. Import this log separately"
-            self._problems.append(Problem(path, None, "scene", actual, expected))
+            self._problems.append(Problem("invalid-value", path, None, "scene", actual, expected))
         if sample.error is not None:
             self._failed[shortened(sample.error.message)] += 1
             return
@@ -113,7 +113,7 @@ class _Gathered:
                 f"sample {sample.epoch} (the first is in {before})"
             )
             expected = "each sample once. Remove one of the logs, or import each log with a different --respondent"
-            self._problems.append(Problem(path, None, "epoch", actual, expected))
+            self._problems.append(Problem("invalid-value", path, None, "epoch", actual, expected))
             return
         finish = INSPECT_FINISH.get(sample.output.stop_reason, "other")
         parsed = parse_reply(sample.output.completion, scene.layout, policy=self._policy, finish=finish)
@@ -137,7 +137,7 @@ class _Gathered:
 
 def _header(path: Path) -> EvalLog:
     if not path.is_file():
-        raise InputError([Problem(str(path), None, "file", "no such file", f"{LOG}. Check the path")])
+        raise InputError([Problem("missing-file", str(path), None, "file", "no such file", f"{LOG}. Check the path")])
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
@@ -165,4 +165,4 @@ def _samples(path: Path) -> Iterator[EvalSample]:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     actual = shortened(f"{type(error).__name__}: {error}", 120)
-    return InputError([Problem(str(path), None, "file", actual, LOG)])
+    return InputError([Problem("wrong-file", str(path), None, "file", actual, LOG)])

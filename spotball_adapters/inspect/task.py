@@ -68,7 +68,9 @@ def spot_the_ball(
     scenes = limited([scene for scene in all_scenes if controls or not scene.control], None)
     if not scenes:
         raise OptionError(
-            f"{dataset}: all images are controls (the ball is visible). Set controls=true to include them"
+            "all images are controls (the ball is visible). Set controls=true to include them",
+            code="no-data",
+            file=dataset,
         )
     loaded_prompt = load_prompt(prompt)
     compared = _references(folder, all_scenes, reference)
@@ -148,6 +150,8 @@ def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)
     if respondent and not by_image:
         raise OptionError(
-            f"reference: the responses in {folder} have no respondent {respondent!r}. Name one of their respondents"
+            f"the responses in {folder} have no respondent {respondent!r}. Name one of their respondents",
+            code="unknown-name",
+            field="reference",
         )
     return by_image

@@ -85,9 +85,13 @@ class SceneIndex:
                 self.find([str(image).strip()], str(sport).strip() if sport else None) if image is not None else None
             )
             if target is None:
-                problems.append(Problem(str(path), line, "image", repr(image), "the id of an image in the scenes file"))
+                problems.append(
+                    Problem(
+                        "unknown-image", str(path), line, "image", repr(image), "the id of an image in the scenes file"
+                    )
+                )
             elif key in table:
-                problems.append(Problem(str(path), line, str(id_column), repr(key), "each id once"))
+                problems.append(Problem("duplicate", str(path), line, str(id_column), repr(key), "each id once"))
             else:
                 table[key] = Target(target.scene, str(prompt) if prompt else None)
         if problems:

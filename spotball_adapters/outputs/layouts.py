@@ -237,9 +237,13 @@ def raw_replies(
             format), or if `reply` is given and the first record lacks the column `reply` or `image`.
     """
     if layout is not None and layout not in LAYOUTS:
-        raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.")
+        raise OptionError(f"layout {layout!r} does not exist. Use one of {', '.join(LAYOUTS)}.", code="unknown-name")
     if reply is not None and layout not in (None, "table"):
-        raise OptionError("--reply works only with tables. Remove --layout, or use --layout table.")
+        raise OptionError(
+            "works only with tables. Remove --layout, or use --layout table.",
+            code="conflicting-options",
+            field="--reply",
+        )
     first = file.rows[0][1]
     if reply is not None:
         return LAYOUTS["table"].title, _of_columns(file, reply, image)
@@ -255,7 +259,18 @@ def raw_replies(
             if chosen
             else f"one of the columns {', '.join(REPLIES)}. Name the column of replies with --reply"
         )
-        raise InputError([Problem(str(file.path), file.rows[0][0], "record", f"the columns {columns[:200]}", expected)])
+        raise InputError(
+            [
+                Problem(
+                    "missing-column",
+                    str(file.path),
+                    file.rows[0][0],
+                    "record",
+                    f"the columns {columns[:200]}",
+                    expected,
+                )
+            ]
+        )
     replies: list[RawReply] = []
     seen: set[tuple[Any, Any]] = set()
     for line, record in file.rows:
@@ -278,6 +293,7 @@ def _named(raw: RawReply, value: Any) -> RawReply:
 def _of_columns(file: FileRecords, reply: str, image: str | None) -> list[RawReply]:
     missing = [
         Problem(
+            "missing-column",
             str(file.path),
             line,
             column,

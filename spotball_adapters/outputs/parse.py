@@ -129,7 +129,7 @@ class _Gathered:
                 f"a second reply of {name} to {'/'.join(target.scene.key)}, prompt {group[3]}, sample {sample} "
                 f"(the first is in {before})"
             )
-            return Problem(str(file.path), raw.line, "sample", actual, "each sample once")
+            return Problem("duplicate", str(file.path), raw.line, "sample", actual, "each sample once")
         parsed = parse_reply(raw.text, target.scene.layout, policy=self._policy, finish=raw.finish)
         reasoning = parsed.reasoning and writable(parsed.reasoning)
         values = (*target.scene.key, name, "model", group[3], sample, None, parsed.cell, reasoning)
@@ -162,4 +162,4 @@ def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
         if index
         else "the id of an image in the scenes file. Name the column of ids with --id, or map the ids with --index"
     )
-    return Problem(str(path), raw.line, "id", ids, expected)
+    return Problem("missing-value", str(path), raw.line, "id", ids, expected)

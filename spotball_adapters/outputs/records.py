@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, MissingExtraError, Problem, unreadable_text
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.unpacked_size import MOST_BYTES, check_parquet_size, check_zip_size
@@ -55,11 +56,15 @@ def read_records(path: Path) -> FileRecords:
     """
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if path.suffix == ".gz" and ending in _BINARY:
-        raise _broken(path, f"a compressed {ending} file", f"a {ending} file. Unpack the file and retry")
+        raise _broken(
+            "unreadable-file", path, f"a compressed {ending} file", f"a {ending} file. Unpack the file and retry"
+        )
     if ending not in ENDINGS:
-        raise _broken(path, f"the extension {path.suffix!r}", f"one of the extensions {', '.join(ENDINGS)}")
+        raise _broken(
+            "wrong-file", path, f"the extension {path.suffix!r}", f"one of the extensions {', '.join(ENDINGS)}"
+        )
     if not path.is_file():
-        raise _broken(path, "no such file", "a file of replies")
+        raise _broken("missing-file", path, "no such file", "a file of replies")
     head: dict[str, Any] = {}
     try:
         if ending == ".parquet":
@@ -75,9 +80,9 @@ def read_records(path: Path) -> FileRecords:
         else:
             rows = list(_json_lines(path, _text(path)))
     except OSError as error:
-        raise _broken(path, str(error), "a readable file") from error
+        raise _broken("unreadable-file", path, str(error), "a readable file") from error
     if not rows:
-        raise _broken(path, "no records", "at least one reply")
+        raise _broken("no-data", path, "no records", "at least one reply")
     return FileRecords(path, rows, head)
 
 
@@ -88,10 +93,13 @@ def _text(path: Path) -> str:
             with gzip.open(io.BytesIO(content)) as file:
                 content = file.read(MOST_BYTES + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise _broken(path, str(error), "a file compressed with gzip") from error
+            raise _broken("unreadable-file", path, str(error), "a file compressed with gzip") from error
         if len(content) > MOST_BYTES:
             raise _broken(
-                path, f"more than {MOST_BYTES:,} bytes after unpacking", f"at most {MOST_BYTES:,} bytes. Split the file"
+                "too-large",
+                path,
+                f"more than {MOST_BYTES:,} bytes after unpacking",
+                f"at most {MOST_BYTES:,} bytes. Split the file",
             )
     try:
         return content.decode("utf-8-sig")
@@ -107,12 +115,14 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             record = parse_json(line, finite=False)
         except ValueError as error:
-            problems.append(Problem(str(path), number, "line", f"{line[:60]!r} ({error})", "a JSON object"))
+            problems.append(
+                Problem("invalid-json", str(path), number, "line", f"{line[:60]!r} ({error})", "a JSON object")
+            )
             continue
         if isinstance(record, dict):
             yield number, record
         else:
-            problems.append(Problem(str(path), number, "line", f"{line[:60]!r}", "a JSON object"))
+            problems.append(Problem("invalid-json", str(path), number, "line", f"{line[:60]!r}", "a JSON object"))
     if problems:
         raise InputError(problems)
 
@@ -121,7 +131,7 @@ def _json(path: Path, text: str) -> Any:
     try:
         return parse_json(text, finite=False)
     except ValueError as error:
-        raise _broken(path, str(error), "JSON") from error
+        raise _broken("invalid-json", path, str(error), "JSON") from error
 
 
 def _inspect_log(path: Path) -> Any:
@@ -134,7 +144,7 @@ def _inspect_log(path: Path) -> Any:
         return read_eval_log(str(path)).model_dump(mode="json")
     except Exception as error:
         # Inspect raises many kinds of errors for bytes that are not a log.
-        raise _broken(path, f"{type(error).__name__}: {error}", "a log of Inspect") from error
+        raise _broken("unreadable-file", path, f"{type(error).__name__}: {error}", "a log of Inspect") from error
 
 
 def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], dict[str, Any]]:
@@ -150,6 +160,7 @@ def _listed(path: Path, value: Any) -> tuple[list[tuple[int, dict[str, Any]]], d
             value = [_with_id(name, part) for name, part in value.items()]
     if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
         raise _broken(
+            "wrong-file",
             path,
             "JSON without a list of objects",
             f"a list of objects, or such a list in the key {' or '.join(f'`{key}`' for key in LISTS)}",
@@ -170,11 +181,13 @@ def _table(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, dict[st
         for record in reader:
             if None in record or None in record.values():
                 actual = f"a record with too {'many' if None in record else 'few'} fields"
-                raise _broken(path, actual, f"{len(reader.fieldnames or ())} fields, as in the header", line)
+                raise _broken(
+                    "invalid-csv", path, actual, f"{len(reader.fieldnames or ())} fields, as in the header", line
+                )
             yield line, record
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _broken(path, str(error), "a table in CSV or TSV", line) from error
+        raise _broken("unreadable-file", path, str(error), "a table in CSV or TSV", line) from error
     finally:
         csv.field_size_limit(limit)
 
@@ -190,7 +203,7 @@ def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:
         rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
     except Exception as error:
         # The library raises many kinds of errors for bytes that are not a workbook.
-        raise _broken(path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
+        raise _broken("unreadable-file", path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
     names = [str(name) for name in rows[0] if name is not None] if rows else []
     return [
         (number, dict(zip(names, row, strict=False)))
@@ -206,9 +219,9 @@ def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
     try:
         frame = pl.read_parquet(path, hive_partitioning=False, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _broken(path, str(error).partition("\n")[0], "a Parquet file") from error
+        raise _broken("unreadable-file", path, str(error).partition("\n")[0], "a Parquet file") from error
     return list(enumerate(frame.iter_rows(named=True), start=1))
 
 
-def _broken(path: Path, actual: str, expected: str, line: int | None = None) -> InputError:
-    return InputError([Problem(str(path), line, "file", actual, expected)])
+def _broken(code: Code, path: Path, actual: str, expected: str, line: int | None = None) -> InputError:
+    return InputError([Problem(code, str(path), line, "file", actual, expected)])

@@ -184,4 +184,4 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
 
 def unusable(path: Path, found_: str, expected: str) -> InputError:
     """Return an InputError that states what was found in an image file and what was expected."""
-    return InputError([Problem(str(path), None, "image", found_, expected)])
+    return InputError([Problem("invalid-value", str(path), None, "image", found_, expected)])

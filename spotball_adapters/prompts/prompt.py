@@ -57,7 +57,7 @@ class Prompt:
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text, self.questions)):
             messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}")
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}", code="invalid-value")
 
     @property
     def digest(self) -> str:
@@ -116,10 +116,14 @@ def load_prompt(name_or_path: str) -> Prompt:
         return _prompt(tomllib.loads(text))
     path = Path(name_or_path)
     if not path.exists():
-        raise OptionError(f"{unknown_name('prompt', str(name_or_path), BUILT_IN)}, or the path of a prompt file")
+        raise OptionError(
+            f"{unknown_name('prompt', str(name_or_path), BUILT_IN)}, or the path of a prompt file", code="unknown-name"
+        )
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError([Problem(str(path), None, field, actual, expected) for field, actual, expected in problems])
+        raise InputError(
+            [Problem("invalid-value", str(path), None, field, actual, expected) for field, actual, expected in problems]
+        )
     return _prompt(fields)
 
 

@@ -42,7 +42,11 @@ class BaselineProvider(DrawingProvider):
         seed = request.settings.seed or 0
         cells = self._cells(seed, max(request.samples)).get(request.scene.key)
         if cells is None:
-            raise PermanentError(f"baseline: the run does not contain the scene {'/'.join(request.scene.key)}")
+            raise PermanentError(
+                f"the run does not contain the scene {'/'.join(request.scene.key)}",
+                code="unknown-image",
+                field="baseline",
+            )
         replies = tuple(self._reply(cells[sample - 1]) for sample in request.samples)
         return Answer(replies, model=None, input_tokens=0, output_tokens=0)
 

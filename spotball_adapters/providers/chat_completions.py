@@ -76,11 +76,21 @@ def check_body_fields(settings: Settings) -> None:
     """
     for name in settings.extra_body or ():
         if name in _OPTIONS:
-            raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")
+            raise OptionError(
+                f"must not set {name!r}. Use {_OPTIONS[name]} instead", code="conflicting-options", field="--extra-body"
+            )
         if name == "stream":
-            raise OptionError("--extra-body must not set 'stream': streamed replies are not supported. Remove it")
+            raise OptionError(
+                "must not set 'stream': streamed replies are not supported. Remove it",
+                code="conflicting-options",
+                field="--extra-body",
+            )
         if name in _LENGTHS and settings.max_output_tokens is not None:
-            raise OptionError(f"--extra-body sets {name!r} and --max-output-tokens is given. Remove one of them")
+            raise OptionError(
+                f"sets {name!r} and --max-output-tokens is given. Remove one of them",
+                code="conflicting-options",
+                field="--extra-body",
+            )
 
 
 def chat_answer(body: Mapping[str, Any]) -> Answer:

@@ -24,9 +24,11 @@ class DrawingProvider:
 
     def __init__(self, access: Access) -> None:
         if access.model not in self.models:
-            raise OptionError(f"--model: {unknown_name(self.name, access.model, self.models)}")
+            raise OptionError(unknown_name(self.name, access.model, self.models), code="unknown-name", field="--model")
         if access.base_url:
-            raise OptionError(f"the provider {self.name} does not use a server. Remove --base-url")
+            raise OptionError(
+                f"the provider {self.name} does not use a server. Remove --base-url", code="unsupported-option"
+            )
         self.model: str = access.model
 
     def check(self, settings: Settings) -> None:

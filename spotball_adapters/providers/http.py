@@ -124,15 +124,17 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
     except httpx.InvalidURL:
         parsed = httpx.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise OptionError(f"--base-url: found {url!r}, expected an address such as http://localhost:8000/v1")
+        raise OptionError(f"found {url!r}, expected an address such as http://localhost:8000/v1", field="--base-url")
     version = parsed.params.get(API_VERSION, "")
     is_version = versioned and len(parsed.params.multi_items()) == 1 and _VERSION.fullmatch(version)
     if parsed.userinfo or parsed.fragment or (parsed.query and not is_version):
         # The message does not repeat the address, because it may contain a secret.
         allowed = f" (except {API_VERSION})" if versioned else ""
         raise OptionError(
-            f"--base-url must not contain a user name, a query{allowed} or a fragment. "
-            "Remove it, and set keys as environment variables"
+            f"must not contain a user name, a query{allowed} or a fragment. "
+            "Remove it, and set keys as environment variables",
+            code="conflicting-options",
+            field="--base-url",
         )
     return parsed
 

@@ -19,13 +19,15 @@ def key_from(variable: str) -> str | None:
     key = os.environ.get(variable, "").strip()
     # A library that rejects such a header would repeat the key in its error.
     if not all("!" <= character <= "~" for character in key):
-        raise PermanentError(f"{variable} contains a character that is not allowed in keys. Check the key")
+        raise PermanentError(
+            f"{variable} contains a character that is not allowed in keys. Check the key", code="invalid-key"
+        )
     return key or None
 
 
 def missing(variable: str, provider: str) -> PermanentError:
     """Return the error for a key that is not set. Providers raise it before the first request, not in a dry run."""
-    return PermanentError(f"{provider} needs a key. Set the environment variable {variable}")
+    return PermanentError(f"{provider} needs a key. Set the environment variable {variable}", code="missing-key")
 
 
 def hidden(text: str, key: str | None) -> str:

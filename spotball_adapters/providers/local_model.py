@@ -74,13 +74,15 @@ class LocalModel:
             )
         except TemplateError as error:
             raise PermanentError(
-                f"{self.name}: the chat template rejects the messages ({error}). Use another prompt or model"
+                f"{self.name}: the chat template rejects the messages ({error}). Use another prompt or model",
+                code="unusable-model",
             ) from error
         for message in messages:
             if message.text.strip() not in prompt_text:
                 raise PermanentError(
                     f"{self.name}: the chat template omits the text of the {message.role} message. Use another prompt "
-                    "or model"
+                    "or model",
+                    code="unusable-model",
                 )
         return inputs.to(device=self.device, dtype=self.model.dtype)
 
@@ -118,7 +120,9 @@ def loaded(name: str) -> LocalModel:
 
     folder = Path(name).expanduser()
     if not folder.is_dir() and (folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1):
-        raise PermanentError(f"--model: the folder {name} does not exist. Correct the path")
+        raise PermanentError(
+            f"the folder {name} does not exist. Correct the path", code="missing-file", field="--model"
+        )
     source = str(folder) if folder.is_dir() else name
     device = picked_device()
     if not sys.stderr.isatty():
@@ -127,23 +131,28 @@ def loaded(name: str) -> LocalModel:
         config = AutoConfig.from_pretrained(source)
         if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING or config.is_encoder_decoder:
             raise PermanentError(
-                f"{name}: {config.model_type} is not a model that reads images "
-                "and answers in text. Choose another model"
+                f"{config.model_type} is not a model that reads images and answers in text. Choose another model",
+                code="unusable-model",
+                field=name,
             )
         processor = _processor(source, config)
         if not getattr(processor, "chat_template", None):
-            raise PermanentError(f"{name}: the model has no chat template. Choose an instruction-tuned model")
+            raise PermanentError(
+                "the model has no chat template. Choose an instruction-tuned model", code="unusable-model", field=name
+            )
         model = AutoModelForImageTextToText.from_pretrained(
             source, dtype=torch.float32 if device == "cpu" else torch.bfloat16
         )
         model.to(device).eval()
     except (OSError, ValueError, ImportError) as error:
-        raise PermanentError(f"{name}: cannot be loaded: {one_line(error)}") from error
+        raise PermanentError(f"cannot be loaded: {one_line(error)}", code="unusable-model", field=name) from error
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
         raise PermanentError(
-            f"{name}: {device_name(device)} does not have enough memory for the model. Choose a smaller model"
+            f"{device_name(device)} does not have enough memory for the model. Choose a smaller model",
+            code="out-of-memory",
+            field=name,
         ) from error
     return LocalModel(name, device, model, processor)
 

@@ -63,7 +63,8 @@ def how_to_sample(model_config: Any, settings: Settings, most: int) -> Any:
         if config.top_k == 1:
             raise PermanentError(
                 "the model's generation_config.json sets `top_k` to 1, so --temperature and --top-p have no effect. "
-                "Remove them"
+                "Remove them",
+                code="unsupported-option",
             )
         config.do_sample = True
         for name in ("temperature", "top_p"):

@@ -95,7 +95,8 @@ class OpenAI:
         routing = (settings.extra_body or {}).get("provider", {})
         if self._server.host == _OPENROUTER and not isinstance(routing, dict):
             raise OptionError(
-                f"--extra-body: 'provider': found {routing!r:.80}, expected a JSON object, as OpenRouter requires"
+                f"'provider': found {routing!r:.80}, expected a JSON object, as OpenRouter requires",
+                field="--extra-body",
             )
 
     def image_tokens(self, width: int, height: int) -> int | None:
@@ -179,7 +180,7 @@ class OpenAI:
         if isinstance(error, RejectedError):
             if self._may_switch and _names_responses(error):
                 return False
-            unnamed = not error.field and error.status in _REFUSES_SEVERAL
+            unnamed = not error.server_field and error.status in _REFUSES_SEVERAL
             return error.is_about_samples or (unnamed and not self._gave_several)
         return not self._gave_several and not self._fails_with_one and error.status in _FAILS_WITH_SEVERAL
 
@@ -197,9 +198,11 @@ class OpenAI:
         try:
             return await self._server.post(path, body)
         except RejectedError as error:
-            if error.code not in _FILTERS:
+            if error.server_code not in _FILTERS:
                 raise
-            return Answer((Reply("", "filtered", error.code),) * n, model=None, input_tokens=None, output_tokens=None)
+            return Answer(
+                (Reply("", "filtered", error.server_code),) * n, model=None, input_tokens=None, output_tokens=None
+            )
 
     async def close(self) -> None:
         """Close the connections."""

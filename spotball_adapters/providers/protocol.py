@@ -256,6 +256,8 @@ class TransientError(ProviderError):
         retry_after: seconds to wait before a retry, or None if the server does not state them.
     """
 
+    code = "provider-failed"
+
     def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.status = status
@@ -264,6 +266,8 @@ class TransientError(ProviderError):
 
 class PermanentError(ProviderError):
     """A failure that would affect every further request: an invalid key, an unknown model, an invalid request."""
+
+    code = "request-rejected"
 
 
 class RefusedError(PermanentError):

@@ -27,10 +27,11 @@ def check_ranges(
     for name, option in _REQUEST_FIELDS.items():
         if name in values and not has_request_fields:
             raise OptionError(
-                f"{provider} does not support {option}, because it does not use the Chat Completions API. Remove it"
+                f"{provider} does not support {option}, because it does not use the Chat Completions API. Remove it",
+                code="unsupported-option",
             )
     if settings.reasoning_effort is not None and not settings.reasoning_effort.strip():
-        raise OptionError("--reasoning-effort is empty. Give a value such as low, medium or high")
+        raise OptionError("is empty. Give a value such as low, medium or high", field="--reasoning-effort")
     ranges = {
         "temperature": (0 <= values.get("temperature", 0) <= max_temperature, f"0 to {max_temperature:g}"),
         "top_p": (0 < values.get("top_p", 1) <= 1, "above 0 and at most 1"),
@@ -39,7 +40,7 @@ def check_ranges(
     }
     for name, (fits, expected) in ranges.items():
         if not fits:
-            raise OptionError(f"--{name.replace('_', '-')}: found {values[name]}, expected {expected} for {provider}")
+            raise OptionError(f"found {values[name]}, expected {expected} for {provider}", field=option_of(name))
 
 
 def refuse(settings: Settings, *names: str, why: str) -> None:
@@ -50,4 +51,14 @@ def refuse(settings: Settings, *names: str, why: str) -> None:
     """
     for name in names:
         if name in settings.given():
-            raise OptionError(f"{why}. Remove --{name.replace('_', '-')}")
+            raise OptionError(f"{why}. Remove {option_of(name)}", code="unsupported-option", field=option_of(name))
+
+
+def option_of(name: str) -> str:
+    """Return the command line option of a setting.
+
+    Examples:
+        >>> option_of("top_p")
+        '--top-p'
+    """
+    return f"--{name.replace('_', '-')}"

@@ -34,20 +34,20 @@ class RejectedError(PermanentError):
 
     Attributes:
         status: the HTTP status.
-        code: the server's error code; empty if it sends none.
-        field: the name of the request field that is invalid; empty if the server does not name it.
+        server_code: the server's error code; empty if it sends none.
+        server_field: the name of the request field that is invalid; empty if the server does not name it.
     """
 
-    def __init__(self, message: str, *, status: int, code: str = "", field: str = "") -> None:
+    def __init__(self, message: str, *, status: int, server_code: str = "", server_field: str = "") -> None:
         super().__init__(message)
         self.status = status
-        self.code = code
-        self.field = field
+        self.server_code = server_code
+        self.server_field = server_field
 
     @property
     def is_about_samples(self) -> bool:
         """Return whether the request may have been rejected because it asked for several samples."""
-        return self.status in (400, 422) and (self.field == "n" or "candidate" in str(self).lower())
+        return self.status in (400, 422) and (self.server_field == "n" or "candidate" in str(self).lower())
 
 
 class RefusedRequestError(RejectedError, RefusedError):
@@ -159,4 +159,4 @@ class HttpResponse:
             wait = retry_after(self._headers)
             return TransientError(cleaned, status=status, retry_after=retry_delay(body) if wait is None else wait)
         kind = RefusedRequestError if about_one_request(status, message, field) else RejectedError
-        return kind(cleaned, status=status, code=code, field=field)
+        return kind(cleaned, status=status, server_code=code, server_field=field)

@@ -47,11 +47,21 @@ def check_response_fields(settings: Settings) -> None:
     refuse(settings, "seed", why="the Responses API does not support a seed")
     for name in settings.extra_body or ():
         if name in _OPTIONS:
-            raise OptionError(f"--extra-body must not set {name!r}. Use {_OPTIONS[name]} instead")
+            raise OptionError(
+                f"must not set {name!r}. Use {_OPTIONS[name]} instead", code="conflicting-options", field="--extra-body"
+            )
         if name in _UNREADABLE:
-            raise OptionError(f"--extra-body must not set {name!r}: {_UNREADABLE[name]}. Remove it")
+            raise OptionError(
+                f"must not set {name!r}: {_UNREADABLE[name]}. Remove it",
+                code="conflicting-options",
+                field="--extra-body",
+            )
         if name == "reasoning" and settings.reasoning_effort is not None:
-            raise OptionError("--extra-body sets 'reasoning' and --reasoning-effort is given. Remove one of them")
+            raise OptionError(
+                "sets 'reasoning' and --reasoning-effort is given. Remove one of them",
+                code="conflicting-options",
+                field="--extra-body",
+            )
 
 
 def response_body(model: str, request: Request) -> dict[str, Any]:

@@ -53,7 +53,10 @@ class Transformers:
 
     def __init__(self, access: Access) -> None:
         if access.base_url is not None:
-            raise OptionError(f"{self.name} runs the model on this machine, without a server. Remove --base-url")
+            raise OptionError(
+                f"{self.name} runs the model on this machine, without a server. Remove --base-url",
+                code="unsupported-option",
+            )
         if any(importlib.util.find_spec(module) is None for module in _MODULES.values()):
             raise MissingExtraError(f"the provider {self.name}", "local")
         self.model = access.model
@@ -120,10 +123,13 @@ class Transformers:
         except NoMemoryError:
             raise PermanentError(
                 f"{self.model}: {device_name(local.device)} does not have enough memory for a reply. Choose a smaller "
-                "model"
+                "model",
+                code="out-of-memory",
             ) from None
         if self._closed.is_set():
-            raise PermanentError(f"{self.model}: the provider was closed before the replies were complete")
+            raise PermanentError(
+                f"{self.model}: the provider was closed before the replies were complete", code="provider-failed"
+            )
         copies = len(request.samples) // len(samples)
         replies = [
             Reply(

@@ -45,6 +45,8 @@ def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, 
         'D4'
     """
     if policy not in POLICIES:
-        raise OptionError(f"parse policy {policy!r} does not exist. Use one of {', '.join(POLICIES)}.")
+        raise OptionError(
+            f"parse policy {policy!r} does not exist. Use one of {', '.join(POLICIES)}.", code="unknown-name"
+        )
     parse = parse_leniently if policy == "lenient" else parse_strictly
     return parse(text, grid, finish=finish)

@@ -136,7 +136,9 @@ async def _asking(runner: Runner[ItemT], provider: Provider, *, quiet: bool) -> 
             loop.default_exception_handler(context)
             return
         # The error is in a callback, for example one that reads from a connection, so no waiting task would receive it.
-        runner.stop(NO_MEMORY, SpotballError(f"{NO_MEMORY}. Lower --concurrency or --max-response-mb"))
+        runner.stop(
+            NO_MEMORY, SpotballError(f"{NO_MEMORY}. Lower --concurrency or --max-response-mb", code="out-of-memory")
+        )
         runner.stop(NO_MEMORY)
 
     asyncio.get_running_loop().set_exception_handler(failed)
@@ -182,8 +184,10 @@ def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: M
     if changed:
         listed = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
         raise OptionError(
-            f"--out: {out} contains replies about earlier versions of these images: {listed}. The image files have "
-            "changed since that run. Name another folder"
+            f"{out} contains replies about earlier versions of these images: {listed}. The image files have "
+            "changed since that run. Name another folder",
+            code="different-settings",
+            field="--out",
         )
 
 

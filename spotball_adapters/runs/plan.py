@@ -109,11 +109,13 @@ class SamplePlan(Generic[ItemT]):
     def __post_init__(self) -> None:
         names = [prompt.name for prompt, _ in self.prompts]
         if not names:
-            raise OptionError("--prompt: no prompt was named. Name at least one, such as base")
+            raise OptionError("no prompt was named. Name at least one, such as base", code="no-data", field="--prompt")
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise OptionError(f"--prompt: {', '.join(twice)} is named twice. Name each prompt once")
+            raise OptionError(
+                f"{', '.join(twice)} is named twice. Name each prompt once", code="duplicate", field="--prompt"
+            )
         if too_few := [f"{samples} for {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
-            raise OptionError(f"--samples: found {', '.join(too_few)}, expected at least 1 per prompt")
+            raise OptionError(f"found {', '.join(too_few)}, expected at least 1 per prompt", field="--samples")
 
     def chains(self, at_once: int) -> Iterator[Chain[ItemT]]:
         """Yield the missing samples in rounds. Each round has the next `at_once` samples of every prompt and image.

@@ -114,7 +114,7 @@ def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
         OptionError: if the format is not in `FORMATS`.
     """
     if format not in FORMATS:
-        raise OptionError(f"--format: {unknown_name('format', format, FORMATS)}")
+        raise OptionError(unknown_name("format", format, FORMATS), code="unknown-name", field="--format")
     path = folder / f"responses.{format}"
     write_responses(reading.rows, path)
     write_parse_policy(path, reading.policy)

@@ -98,6 +98,8 @@ class RunTally:
 class StormError(SpotballError):
     """Too many requests in a row failed."""
 
+    code = "too-many-failures"
+
 
 class _HaltedError(Exception):
     """The run is stopping, and a request was not sent."""
@@ -332,7 +334,9 @@ class Runner(Generic[ItemT]):
         if answer is None:
             self.tally.faults += 1
             gc.collect()
-            raise RefusedError("not enough memory to read the response. Lower --concurrency or --max-response-mb")
+            raise RefusedError(
+                "not enough memory to read the response. Lower --concurrency or --max-response-mb", code="out-of-memory"
+            )
         self._count_repeated(answer.requests - 1)
         if answer.input_tokens is not None:
             self._limiter.correct(answer.input_tokens + (answer.output_tokens or 0) - expected)

@@ -147,10 +147,12 @@ def _refused(store: SqliteStore) -> dict[Question, str]:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"--out: {folder} is a file. Name a folder")
+        raise OptionError(f"{folder} is a file. Name a folder", code="output-exists", field="--out")
     if not folder.is_dir() or (folder / STORE).exists():
         return
     # A killed process may leave a store under its temporary name.
     names = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
     if names - {LOCK, SCENES}:
-        raise OptionError(f"--out: {folder} is not empty and is not a run. Name another folder")
+        raise OptionError(
+            f"{folder} is not empty and is not a run. Name another folder", code="output-exists", field="--out"
+        )

@@ -133,7 +133,7 @@ class PostgresConnection:
         try:
             return action()
         except psycopg.Error as error:
-            raise StoreError(f"{self._place}: {' '.join(str(error).split())}") from error
+            raise StoreError(f"{' '.join(str(error).split())}", file=self._place) from error
 
 
 class PostgresStore:
@@ -165,12 +165,15 @@ class PostgresStore:
                 self._create()
             if (version := self._version()) is None:
                 raise StoreError(
-                    f"{self.path}: the database does not contain the tables of a study. Check [database] in study.toml"
+                    "the database does not contain the tables of a study. Check [database] in study.toml",
+                    file=self.path,
                 )
             if version > schema.version:
                 known = f"schema {version}, expected at most {schema.version}"
                 raise StoreError(
-                    f"{self.path}: a later version of spotball-core made these tables ({known}). Update spotball-core"
+                    f"a later version of spotball-core made these tables ({known}). Update spotball-core",
+                    code="newer-version",
+                    file=self.path,
                 )
         except BaseException:
             self.close()
@@ -277,7 +280,7 @@ def _connect(config: DatabaseConfig, place: str) -> PostgresConnection:
         # Prepared statements do not work with connection poolers such as PgBouncer.
         raw = psycopg.connect(config.url, autocommit=True, prepare_threshold=None, connect_timeout=10)
     except psycopg.Error as error:
-        raise StoreError(f"{place}: cannot connect ({' '.join(str(error).split())})") from error
+        raise StoreError(f"cannot connect ({' '.join(str(error).split())})", file=place) from error
     return PostgresConnection(raw, place)
 
 

@@ -151,7 +151,9 @@ class StudyStore(StudyReader):
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise OptionError(f"{folder} is not a folder. Name the folder that `spotball study init` wrote")
+            raise OptionError(
+                f"{folder} is not a folder. Name the folder that `spotball study init` wrote", code="wrong-folder"
+            )
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:
                 super().__init__(folder, *(stack.enter_context(store) for store in _schemas(database)))
@@ -184,8 +186,10 @@ class StudyStore(StudyReader):
         """
         if changed := self.changed(parts):
             raise OptionError(
-                f"{self.folder}: these parts changed after the first participant began: {', '.join(changed)}. All "
-                "participants must see the same study. Undo the change, or make a new study"
+                f"these parts changed after the first participant began: {', '.join(changed)}. All "
+                "participants must see the same study. Undo the change, or make a new study",
+                code="different-settings",
+                file=self.folder,
             )
         with self.study.transaction() as connection:
             connection.execute(f"DELETE FROM meta WHERE substr(key, 1, {len(_PART)}) = ?", (_PART,))
@@ -220,8 +224,9 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         if (database := database_of(folder)) is not None:
             if not has_data(folder):
                 raise OptionError(
-                    f"{folder}: no answers are stored in {database.place}. "
-                    f"Start the study with `spotball study serve {folder}`"
+                    f"no answers are stored in {database.place}. Start the study with `spotball study serve {folder}`",
+                    code="wrong-folder",
+                    file=folder,
                 )
             yield StudyReader(folder, *(stack.enter_context(one) for one in _schemas(database, read=True)))
             return
@@ -229,7 +234,9 @@ def reading(folder: Path) -> Iterator[StudyReader]:
         for name, schema in FILES:
             if not (folder / name).is_file():
                 raise OptionError(
-                    f"{folder}: no answers are stored. Start the study with `spotball study serve {folder}`"
+                    f"no answers are stored. Start the study with `spotball study serve {folder}`",
+                    code="wrong-folder",
+                    file=folder,
                 )
             files.append(stack.enter_context(SqliteStore(folder / name, schema, read=True)))
         yield StudyReader(folder, *files)

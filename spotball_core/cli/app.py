@@ -6,12 +6,14 @@ refers to a function or a Typer app. A command group can load its commands from 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import traceback
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from itertools import pairwise
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -78,7 +80,9 @@ def _loaded(entry: EntryPoint) -> Any:
             holder.command(entry.name, cls=PlainHelpCommand)(loaded)
         command = typer.main.get_group(holder).commands[entry.name]
     except (Exception, SystemExit) as error:
-        raise OptionError(f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise OptionError(
+            f"the command {entry.name} cannot be loaded: {type(error).__name__}: {error}", code="unusable-plugin"
+        ) from error
     _in_full(command)
     return command
 
@@ -137,7 +141,10 @@ def _run() -> None:
         app(prog_name="spotball")
     except SpotballError as error:
         # If memory is low, an installed library can fail to load and seem to be missing.
-        _fail(_hinted(error) if isinstance(error, MissingExtraError) else str(error), status=2)
+        if _wants_json():
+            # A program that reads our output finds the error where it would find the result.
+            show(json.dumps({"error": error.to_dict()}, indent=1))
+        _fail(_hinted(error.with_codes()) if isinstance(error, MissingExtraError) else error.with_codes(), status=2)
     except BrokenPipeError:
         # The program that reads our output has ended (`spotball ... | head`). This prevents an error message at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -159,12 +166,20 @@ def _run() -> None:
 def _unexpected(error: BaseException) -> NoReturn:
     if is_no_memory(error):
         _fail(NO_MEMORY, status=1)
-    _fail(f"unexpected {type(error).__name__}: {_hinted(error)}\nRun again with --debug for the traceback.", status=1)
+    _fail(
+        f"unexpected {type(error).__name__}: {_hinted(str(error))}\nRun again with --debug for the traceback.", status=1
+    )
 
 
-def _hinted(error: BaseException) -> str:
+def _hinted(message: str) -> str:
     limit = memory_limit()
-    return f"{error}\nThe memory limit of {limit / 1e6:.0f} MB may be the cause." if limit else str(error)
+    return f"{message}\nThe memory limit of {limit / 1e6:.0f} MB may be the cause." if limit else message
+
+
+def _wants_json() -> bool:
+    """Return whether the command was run with `--format json`."""
+    options = sys.argv[1:]
+    return "--format=json" in options or ("--format", "json") in pairwise(options)
 
 
 def _fail(message: str, *, status: int) -> NoReturn:

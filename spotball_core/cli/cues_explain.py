@@ -158,7 +158,11 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
         return "text"
     if out.suffix == ".json":
         return "json"
-    raise OptionError(f"--out: the ending {out.suffix} is not supported. Use .txt or .json, or add --format")
+    raise OptionError(
+        f"the ending {out.suffix} is not supported. Use .txt or .json, or add --format",
+        code="unsupported-format",
+        field="--out",
+    )
 
 
 def _stated(paths: list[Path], columns: Mapping[str, str], scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:

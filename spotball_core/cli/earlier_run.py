@@ -42,8 +42,10 @@ def read_earlier_run(
         is_report = path.name == RECORD or ((path / RECORD).is_file() and not (path / SCENES).exists())
         if is_report:
             raise OptionError(
-                f"{path}: a report contains scores, which cannot be paired by image. Name the dataset or the responses "
-                "of this report with --before"
+                "a report contains scores, which cannot be paired by image. Name the dataset or the responses "
+                "of this report with --before",
+                code="wrong-file",
+                file=path,
             )
     own_scenes = scenes is not None or any(path.is_dir() for path in paths)
     known = scenes if own_scenes else later_scenes

@@ -110,7 +110,9 @@ def analyze(
 
     tell = teller(quiet)
     if images is not None and (stimuli is None or out is None):
-        raise OptionError("--images needs --out and --stimuli. Add both, or remove --images")
+        raise OptionError(
+            "needs --out and --stimuli. Add both, or remove --images", code="missing-option", field="--images"
+        )
     if out is not None:
         from spotball_core.gaze.page.write import check_report
 
@@ -119,7 +121,9 @@ def analyze(
     try:
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
     except ValidationError as error:
-        raise OptionError(f"--alpha: found {alpha:g}, expected a number between 0 and 1, such as 0.05") from error
+        raise OptionError(
+            f"found {alpha:g}, expected a number between 0 and 1, such as 0.05", field="--alpha"
+        ) from error
     photos = read_stimuli(stimuli) if stimuli else ()
     options = GazeOptions(
         policy=policy,

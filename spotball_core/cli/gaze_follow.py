@@ -72,7 +72,14 @@ def follow(
             with open_image(path) as image:
                 return image.size
         except Exception as error:  # Pillow raises many types of exceptions for a damaged file.
-            problem = Problem(str(path), None, "file", f"{type(error).__name__}: {error}", "an image that can be read")
+            problem = Problem(
+                "unreadable-file",
+                str(path),
+                None,
+                "file",
+                f"{type(error).__name__}: {error}",
+                "an image that can be read",
+            )
             raise InputError([problem]) from error
 
     benchmark: Benchmark = "videoattentiontarget" if annotations.is_dir() else "gazefollow"

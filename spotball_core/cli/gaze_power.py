@@ -128,17 +128,19 @@ def power(
     from spotball_core.gaze.power.tables import to_json, to_markdown, to_text
 
     if observer not in CUES:
-        raise OptionError(f"OBSERVER: {unknown_name('observer', observer, CUES)}")
+        raise OptionError(f"OBSERVER: {unknown_name('observer', observer, CUES)}", code="unknown-name")
     try:
         numbers = [int(part) for part in prompts.split(",")]
     except ValueError:
         raise OptionError(
-            f"--prompts: found {prompts!r}, expected whole numbers separated by commas, such as 1,4,16"
+            f"found {prompts!r}, expected whole numbers separated by commas, such as 1,4,16", field="--prompts"
         ) from None
     try:
         policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
     except ValidationError as error:
-        raise OptionError(f"--alpha: found {alpha:g}, expected a number between 0 and 1, such as 0.05") from error
+        raise OptionError(
+            f"found {alpha:g}, expected a number between 0 and 1, such as 0.05", field="--alpha"
+        ) from error
     simulated_observer = Observer(
         observer,
         weight=weight,

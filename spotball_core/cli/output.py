@@ -49,7 +49,11 @@ def format_for(format: Format | None, out: Path | None) -> Format:
         return format or Format.table
     if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
         endings = ", ".join(_BY_ENDING)
-        raise OptionError(f"--out: the ending {out.suffix} is not supported. Use {endings}, or add --format")
+        raise OptionError(
+            f"the ending {out.suffix} is not supported. Use {endings}, or add --format",
+            code="unsupported-format",
+            field="--out",
+        )
     return _BY_ENDING.get(out.suffix, Format.table)
 
 

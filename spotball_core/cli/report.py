@@ -167,7 +167,9 @@ def report(
     from spotball_core.service.parallel import Workers, processors
 
     if before_scenes and not before:
-        raise OptionError("--before-scenes needs --before. Add it, or remove --before-scenes")
+        raise OptionError(
+            "needs --before. Add it, or remove --before-scenes", code="missing-option", field="--before-scenes"
+        )
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     tables = table_arguments(scenes, truth, grid, size, columns, tell)

@@ -164,12 +164,12 @@ def _selected(report: ScoreReport, sport: str | None, metrics: str | None) -> Sc
         groups = tuple(group for group in groups if group.sport == sport)
         if not groups:
             known = sorted({str(group.sport) for group in report.groups})
-            raise OptionError(f"--sport: {unknown_name('sport', sport, known)}")
+            raise OptionError(unknown_name("sport", sport, known), code="unknown-name", field="--sport")
     ceilings = tuple(ceiling for ceiling in report.ceilings if sport in (None, ceiling.sport))
     if metrics is not None:
         names = [name.strip() for name in metrics.split(",") if name.strip()]
         if unknown := [name for name in names if name not in METRICS] or ([] if names else [metrics]):
-            raise OptionError(f"--metrics: {unknown_name('metric', unknown[0], METRICS)}")
+            raise OptionError(unknown_name("metric", unknown[0], METRICS), code="unknown-name", field="--metrics")
         groups = tuple(
             group.model_copy(update={"metrics": {key: value for key, value in group.metrics.items() if key in names}})
             for group in groups
@@ -182,5 +182,5 @@ def _parts(by: str) -> tuple[Literal["sport", "respondent", "prompt"], ...]:
 
     names = [part.strip() for part in by.split(",") if part.strip()]
     if unknown := [part for part in names if part not in PARTS]:
-        raise OptionError(f"--by: {unknown_name('part', unknown[0], PARTS)}")
+        raise OptionError(unknown_name("part", unknown[0], PARTS), code="unknown-name", field="--by")
     return tuple(part for part in PARTS if part in names)

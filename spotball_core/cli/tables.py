@@ -45,7 +45,9 @@ def table_arguments(
             without `--truth`.
     """
     if scenes is not None and truth is not None:
-        raise OptionError("--truth: found --scenes as well. Remove one of the two options")
+        raise OptionError(
+            "found --scenes as well. Remove one of the two options", code="conflicting-options", field="--truth"
+        )
     standard = Grid.standard()
     rows, cols = _pair("--grid", grid, "rows x columns such as 8x8") or (standard.rows, standard.cols)
     width, height = _pair("--size", size, "width x height in pixels such as 800x600") or (
@@ -54,14 +56,19 @@ def table_arguments(
     )
     if rows > height or cols > width:
         raise OptionError(
-            f"--grid: found {rows} rows x {cols} columns on images of {width:g} x {height:g} pixels, expected cells of "
-            "at least one pixel. --grid is rows x columns, and --size is width x height"
+            f"found {rows} rows x {cols} columns on images of {width:g} x {height:g} pixels, expected cells of "
+            "at least one pixel. --grid is rows x columns, and --size is width x height",
+            field="--grid",
         )
     names = ColumnNames({} if columns is None else _columns(columns))
     if truth is None:
         for option, value in {"--grid": grid, "--size": size}.items():
             if value is not None:
-                raise OptionError(f"{option}: found no --truth. Each scene already has a grid, so remove {option}")
+                raise OptionError(
+                    f"found no --truth. Each scene already has a grid, so remove {option}",
+                    code="conflicting-options",
+                    field=option,
+                )
         return {"truth": None, "grid": None, "columns": names}
     assumed = {}
     if grid is None:
@@ -82,7 +89,7 @@ def _pair(option: str, text: str | None, expected: str) -> tuple[int, int] | Non
         return None
     match = _PAIR.fullmatch(text.strip())
     if match is None:
-        raise OptionError(f"{option}: found {text!r}, expected {expected}")
+        raise OptionError(f"found {text!r}, expected {expected}", field=option)
     return int(match[1]), int(match[2])
 
 
@@ -93,9 +100,10 @@ def _columns(text: str) -> dict[str, str]:
         name, _, column = (part.strip() for part in pair.partition("="))
         if not name or not column:
             raise OptionError(
-                f"--columns: found {pair.strip()!r}, expected names and columns such as image=image_id,cell=prediction"
+                f"found {pair.strip()!r}, expected names and columns such as image=image_id,cell=prediction",
+                field="--columns",
             )
         if name in columns:
-            raise OptionError(f"--columns: found two columns for {name!r}. Name one")
+            raise OptionError(f"found two columns for {name!r}. Name one", field="--columns")
         columns[name] = column
     return columns

@@ -72,7 +72,8 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     common = sorted(_scenes(scoring, groups[a]) & _scenes(scoring, groups[b]))
     if not common:
         raise OptionError(
-            f"{a} and {b} have no scored images in common. Compare respondents that answered the same images"
+            f"{a} and {b} have no scored images in common. Compare respondents that answered the same images",
+            code="no-data",
         )
     names = scoring.arrays.sports
     split = "sport" in scoring.policy.by

@@ -82,9 +82,14 @@ class Counts:
         import polars as pl
 
         if not isinstance(table, pl.DataFrame):
-            raise OptionError(f"counts: found {type(table).__name__}, expected a Polars data frame")
+            raise OptionError(
+                f"found {type(table).__name__}, expected a Polars data frame", code="wrong-type", field="counts"
+            )
         if missing := [column for column in (*KEYS, "cell", "n") if column not in table.columns]:
-            raise OptionError(f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}. Add {', '.join(missing)}")
+            raise OptionError(
+                f"counts need the columns {', '.join((*KEYS, 'cell', 'n'))}. Add {', '.join(missing)}",
+                code="missing-column",
+            )
         keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
         try:
             table = table.select(
@@ -95,28 +100,45 @@ class Counts:
             )
         except pl.exceptions.PolarsError as error:
             raise OptionError(
-                f"counts: a column contains values of the wrong type: {str(error).splitlines()[0]}. Use integers in "
-                "`cell` and `parts`, numbers in `n`, and text in the other columns"
+                f"a column contains values of the wrong type: {str(error).splitlines()[0]}. Use integers in "
+                "`cell` and `parts`, numbers in `n`, and text in the other columns",
+                code="invalid-value",
+                field="counts",
             ) from error
         if nameless := [key for key in KEYS if table[key].null_count()]:
-            raise OptionError(f"counts: the column `{nameless[0]}` is empty in some rows. Fill it in every row")
+            raise OptionError(
+                f"the column `{nameless[0]}` is empty in some rows. Fill it in every row",
+                code="missing-value",
+                field="counts",
+            )
         if strange := sorted(set(table["kind"].unique()) - set(get_args(Kind))):
-            raise OptionError(f"counts: kind: found {strange[0]!r}, expected one of {', '.join(get_args(Kind))}")
+            raise OptionError(
+                f"kind: found {strange[0]!r}, expected one of {', '.join(get_args(Kind))}",
+                code="invalid-value",
+                field="counts",
+            )
         cells, n, parts = table["cell"].drop_nulls(), table["n"], table["parts"]
         if len(cells) and not 0 <= int(cells.min()) <= int(cells.max()) < rows * cols:  # type: ignore[arg-type]
             raise OptionError(
-                f"counts: the column `cell` contains cells outside the grid of {rows} x {cols}. Number the cells row "
-                f"by row, from 0 to {rows * cols - 1}"
+                f"the column `cell` contains cells outside the grid of {rows} x {cols}. Number the cells row "
+                f"by row, from 0 to {rows * cols - 1}",
+                code="invalid-value",
+                field="counts",
             )
         if wrong := [
             one.name for one in (n, parts) if one.null_count() or not one.is_finite().all() or (one < 0).any()
         ]:
             raise OptionError(
-                f"counts: the column `{wrong[0]}` contains values that are missing, negative or not finite. Correct "
-                "these rows"
+                f"the column `{wrong[0]}` contains values that are missing, negative or not finite. Correct these rows",
+                code="invalid-value",
+                field="counts",
             )
         if answers(table).sum() >= LIMIT:
-            raise OptionError("counts: found 2**53 or more answers, which cannot be added exactly. Use fewer answers")
+            raise OptionError(
+                "found 2**53 or more answers, which cannot be added exactly. Use fewer answers",
+                code="invalid-value",
+                field="counts",
+            )
         whole = pl.col("n").floor()
         table = (
             table.with_columns(
@@ -154,7 +176,7 @@ class Counts:
         held: list[Counts] = []
         for part in parts:
             if not isinstance(part, Counts):
-                raise OptionError(f"counts: found {type(part).__name__}, expected Counts")
+                raise OptionError(f"found {type(part).__name__}, expected Counts", code="wrong-type", field="counts")
             held.append(part)
             if len(held) == _ADDED_AT_ONCE:
                 held = [cls._sum(held)]
@@ -166,16 +188,18 @@ class Counts:
 
         shapes = {(part.rows, part.cols) for part in parts}
         if not shapes:
-            raise OptionError("counts: found none. Pass at least one")
+            raise OptionError("found none. Pass at least one", code="no-data", field="counts")
         if len(shapes) != 1:
             listed = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(shapes))
             raise OptionError(
-                f"counts of different grids cannot be added: {listed}. Score the images of each grid size separately"
+                f"counts of different grids cannot be added: {listed}. Score the images of each grid size separately",
+                code="different-grids",
             )
         if len({tuple(part.table.columns) for part in parts}) != 1:
             raise OptionError(
                 "counts with and without participants cannot be added. Count all files with --participants, or all "
-                "without"
+                "without",
+                code="incompatible-data",
             )
         ((rows, cols),) = shapes
         total = cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)

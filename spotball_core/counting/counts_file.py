@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import PARTS, Counts
 from spotball_core.counting.parse_record import PARSE_POLICIES
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, OptionError, Problem, plain
 from spotball_core.io.frames import KEYS
 from spotball_core.io.sources import COUNTS_ENDING
@@ -33,7 +34,7 @@ def write_counts(counts: Counts, path: str | Path) -> None:
     import polars as pl
 
     if Path(path).suffix != COUNTS_ENDING:
-        raise OptionError(f"{path}: expected a file name ending in {COUNTS_ENDING}")
+        raise OptionError(f"expected a file name ending in {COUNTS_ENDING}", code="unsupported-format", file=path)
     constant = {"grid_rows": pl.lit(counts.rows), "grid_cols": pl.lit(counts.cols)}
     if counts.parse_policies:
         constant["parse_policies"] = pl.lit(",".join(sorted(counts.parse_policies)))
@@ -49,39 +50,43 @@ def read_counts_file(path: str | Path) -> Counts:
     """
     import polars as pl
 
-    def broken(found: str, expected: str) -> InputError:
-        return InputError([Problem(str(path), None, "file", found, expected)])
+    def broken(code: Code, found: str, expected: str) -> InputError:
+        return InputError([Problem(code, str(path), None, "file", found, expected)])
 
     if not Path(path).is_file():
-        raise broken("no such file", "a file of counts")
+        raise broken("missing-file", "no such file", "a file of counts")
     check_parquet_size(Path(path))
     try:
         table = pl.read_parquet(glob.escape(str(Path(path).absolute())), hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         # For some damaged Parquet files, Polars raises a panic, which is not an Exception.
         said = next(iter(str(error).splitlines()), type(error).__name__)
-        raise broken(plain(said, 200), "a Parquet file of counts") from error
+        raise broken("unreadable-file", plain(said, 200), "a Parquet file of counts") from error
     wanted = (*KEYS, "cell", "n", "grid_rows", "grid_cols")
     if missing := [column for column in wanted if column not in table.columns]:
-        raise broken(f"the columns {', '.join(table.columns)}", f"also the columns {', '.join(missing)}")
+        raise broken(
+            "missing-column", f"the columns {', '.join(table.columns)}", f"also the columns {', '.join(missing)}"
+        )
     if wrong := _wrong_column(table):
-        raise InputError([Problem(str(path), None, *wrong)])
+        raise InputError([Problem("invalid-value", str(path), None, *wrong)])
     shapes = table.select("grid_rows", "grid_cols").unique().rows()
     if len(shapes) != 1:
-        raise broken(f"{len(shapes)} grid sizes", "one. Count the images of each grid size separately")
+        raise broken(
+            "different-grids", f"{len(shapes)} grid sizes", "one. Count the images of each grid size separately"
+        )
     ((rows, cols),) = shapes
     if not (rows and cols and rows >= 1 and cols >= 1):
-        raise broken(f"a grid of {rows} x {cols}", "at least one row and one column")
+        raise broken("invalid-value", f"a grid of {rows} x {cols}", "at least one row and one column")
     listed = table["parse_policies"].drop_nulls().unique() if "parse_policies" in table.columns else ()
     policies = frozenset(name for names in listed for name in str(names).split(","))
     if not policies <= PARSE_POLICIES:
         unknown = plain(", ".join(sorted(policies - PARSE_POLICIES)), 200)
         expected = ", ".join(sorted(PARSE_POLICIES))
-        raise InputError([Problem(str(path), None, "parse_policies", unknown, expected)])
+        raise InputError([Problem("invalid-value", str(path), None, "parse_policies", unknown, expected)])
     try:
         counts = Counts.of(table, rows=rows, cols=cols)
     except OptionError as error:
-        raise broken(f"invalid counts ({error})", "valid counts") from error
+        raise broken("wrong-file", f"invalid counts ({error})", "valid counts") from error
     return replace(counts, parse_policies=policies)
 
 
@@ -153,6 +158,7 @@ def merged(parts: Iterable[Counts], *, participants: bool) -> Counts:
     if several := _of_several_kinds(together.table):
         raise OptionError(
             f"the files give one respondent different kinds: {several}. Use one value per respondent in the column "
-            "`kind`"
+            "`kind`",
+            code="incompatible-data",
         )
     return together

@@ -155,6 +155,7 @@ def _fault(rows: pl.DataFrame, found: pl.Expr, expected: str) -> pl.DataFrame:
 
     return rows.select(
         pl.col("_row").cast(pl.UInt32),
+        code=pl.lit("invalid-distribution"),
         field=pl.lit("probabilities"),
         found=found.cast(pl.String),
         expected=pl.lit(expected),

@@ -48,7 +48,7 @@ def _described(reader: Reader, sign: Sign) -> Problem:
     of = examples.row(0, named=True)
     what, expected = _texts(sign, reader.grid, image=of["image"], size=f"{of['_width']:g} x {of['_height']:g}")
     shown = "; ".join(f"line {line}: {value}" for line, value in zip(first, quoted, strict=True))
-    return Problem(source.name, first[0], field, f"{what} ({shown})", expected)
+    return Problem("invalid-value", source.name, first[0], field, f"{what} ({shown})", expected)
 
 
 def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
@@ -75,7 +75,7 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
     problems = []
     for sign in signs(of_cells(table, scenes, grid), scenes, grid):
         what, expected = _texts(sign, grid)
-        problems.append(_with_others(Problem(first, None, "cell", what, expected), others))
+        problems.append(_with_others(Problem("invalid-value", first, None, "cell", what, expected), others))
     return tuple(problems)
 
 

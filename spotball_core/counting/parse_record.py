@@ -51,6 +51,6 @@ def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
             policy = None
         if not isinstance(policy, str) or policy not in PARSE_POLICIES:
             expected = f'{{"{_KEY}": "strict"}} or {{"{_KEY}": "lenient"}}'
-            raise InputError([Problem(str(record), None, _KEY, repr(policy), expected)])
+            raise InputError([Problem("invalid-value", str(record), None, _KEY, repr(policy), expected)])
         policies.add(policy)
     return frozenset(policies)

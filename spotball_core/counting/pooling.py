@@ -175,4 +175,4 @@ def check_counts(rows: Counts, counted: Counts, files: Sequence[Path], counts_fi
 def _problem(one: str, other: str, respondent: str, prompt: str, image: str, n: int) -> Problem:
     images = image if n == 1 else f"{image} and {n - 1:,} more image{'s' if n > 2 else ''}"
     found = f"'{respondent}' with prompt '{prompt}', which is also in {one} (both files have responses to {images})"
-    return Problem(other, None, "respondent", found, EXPECTED)
+    return Problem("duplicate", other, None, "respondent", found, EXPECTED)

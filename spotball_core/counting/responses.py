@@ -18,6 +18,7 @@ from spotball_core.counting.distributions import spread
 from spotball_core.counting.misread import warnings_of
 from spotball_core.counting.one_pass import in_parts, is_point
 from spotball_core.counting.pooling import check_independent, given_by, nameless
+from spotball_core.error_codes import Code
 from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at, located
@@ -118,14 +119,15 @@ def common_grid(scenes: Sequence[Scene]) -> Grid:
     keys = [scene.key for scene in scenes]
     if len(set(keys)) < len(keys):
         (sport, image), _ = Counter(keys).most_common(1)[0]
-        raise OptionError(f"scene {sport}/{image} occurs more than once. Pass each scene once")
+        raise OptionError(f"scene {sport}/{image} occurs more than once. Pass each scene once", code="duplicate")
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if not shapes:
-        raise OptionError("scenes: found none. Pass at least one scene")
+        raise OptionError("found none. Pass at least one scene", code="no-data", field="scenes")
     if len(shapes) != 1:
         listed = ", ".join(f"{rows} x {cols}" for rows, cols in shapes)
         raise OptionError(
-            f"the scenes have grids of different sizes ({listed}). Split them by grid size and use each part separately"
+            f"the scenes have grids of different sizes ({listed}). Split them by grid size",
+            code="different-grids",
         )
     return next(scene.layout for scene in scenes)
 
@@ -202,7 +204,7 @@ class Reader:
                 frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
                 good, bad = spread(frame, self.grid)
                 parts.append(good)
-                faults.append(bad.select("_source", "_record", "field", "found", "expected"))
+                faults.append(bad.select("_source", "_record", "code", "field", "found", "expected"))
         wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
         if wrong or ("sample" in self.columns and self._repeats()):
             raise self._explained(faults)
@@ -214,7 +216,7 @@ class Reader:
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
             raise InputError(
-                [Problem(name, None, "file", "no responses", "at least one", fix=NO_ROWS) for name in silent]
+                [Problem("no-data", name, None, "file", "no responses", "at least one", fix=NO_ROWS) for name in silent]
             )
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
@@ -313,24 +315,30 @@ class Reader:
         return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
-        """Return an expression: the row's first problem (field, what was found and expected, as one text), or null."""
+        """Return an expression: the row's first problem (code, field, found and expected, as one text), or null."""
         import polars as pl
 
         columns = rows.collect_schema().names()
         checks: list[pl.Expr] = []
 
-        def check(wrong: pl.Expr, field: str, found: pl.Expr | str, expected: pl.Expr | str) -> None:
-            texts = [part if isinstance(part, pl.Expr) else pl.lit(part) for part in (field, found, expected)]
+        def check(
+            wrong: pl.Expr,
+            field: str,
+            found: pl.Expr | str,
+            expected: pl.Expr | str,
+            code: Code = "invalid-value",
+        ) -> None:
+            texts = [part if isinstance(part, pl.Expr) else pl.lit(part) for part in (code, field, found, expected)]
             checks.append(pl.when(wrong).then(pl.concat_str(*texts, separator="\x1f")))
 
         image, sport, unknown = pl.col("image"), pl.col("sport"), pl.col("_width").is_null()
         quoted = pl.format("'{}'", image)
-        check(image.is_null(), "image", "nothing", "an image's id")
+        check(image.is_null(), "image", "nothing", "an image's id", "missing-value")
         several = _of_image(self.sports_of)
         sports = pl.format("one of {}, which all have an image {}", several, quoted)
-        check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports)
-        check(unknown & sport.is_null(), "image", quoted, self._known_images())
-        check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images())
+        check(unknown & sport.is_null() & several.is_not_null(), "sport", "nothing", sports, "missing-value")
+        check(unknown & sport.is_null(), "image", quoted, self._known_images(), "unknown-image")
+        check(unknown, "image", pl.format("{} of {}", quoted, sport), self._known_images(), "unknown-image")
         for name in ("respondent", "prompt", *(["participant"] if "participant" in columns else [])):
             check(not_a_name(pl.col(name)), name, pl.format("'{}'", pl.col(name)), NAME_RULE)
         check(~pl.col("kind").is_in(KINDS), "kind", pl.format("'{}'", pl.col("kind")), " or ".join(KINDS))
@@ -365,6 +373,7 @@ class Reader:
                     one,
                     f"no value, but a value in {other}",
                     "values in both columns",
+                    "missing-value",
                 )
                 wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
                 kind = "a whole number" if one in ("row", "col") else "a number of pixels"
@@ -407,7 +416,7 @@ class Reader:
         rows = self.identified(self.rows)
         told = rows.with_columns(_problem=self._problem(rows)).filter(pl.col("_problem").is_not_null())
         said = pl.col("_problem").str.split("\x1f")
-        texts = {name: said.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        texts = {name: said.list.get(i) for i, name in enumerate(("code", "field", "found", "expected"))}
         tables = [told.select("_source", "_record", **texts).collect(), *faults]
         ordered = rows.sort("_source", "_record")
         if "sample" in self.columns:
@@ -416,6 +425,7 @@ class Reader:
             name = pl.format("a second sample {} of {} for image {}/{}", "sample", "respondent", "sport", "image")
             keys = ", ".join(by).replace(samples.NUMBER, "sample")
             what = {
+                "code": pl.lit("duplicate"),
                 "field": pl.lit("sample"),
                 "found": name,
                 "expected": pl.lit(
@@ -429,6 +439,7 @@ class Reader:
         )
         name = pl.format("'{}' for {}, which has the kind '{}' in an earlier row", "kind", "respondent", "_first")
         what = {
+            "code": pl.lit("incompatible-data"),
             "field": pl.lit("kind"),
             "found": name,
             "expected": pl.lit("one kind per respondent. Use the same value in all rows of the respondent"),
@@ -453,7 +464,9 @@ class Reader:
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as its_own:
                 return unreadable(source.path, its_own)
         said = next(iter(str(error).splitlines()), type(error).__name__)
-        return InputError([Problem(self.sources[0].name, None, "file", plain(said, 200), "readable responses")])
+        return InputError(
+            [Problem("unreadable-file", self.sources[0].name, None, "file", plain(said, 200), "readable responses")]
+        )
 
 
 def _of_image(table: pl.DataFrame) -> pl.Expr:

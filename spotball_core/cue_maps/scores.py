@@ -66,8 +66,10 @@ def check_one_grid_shape(scenes: Sequence[Scene]) -> None:
     shapes = sorted({(scene.grid.rows, scene.grid.cols) for scene in scenes})
     if len(shapes) > 1:
         raise OptionError(
-            f"scenes: found grids of {', '.join(f'{r}x{c}' for r, c in shapes)} cells, expected grids of one shape. "
-            "Pass the scenes of each shape separately"
+            f"found grids of {', '.join(f'{r}x{c}' for r, c in shapes)} cells, expected grids of one shape. "
+            "Pass the scenes of each shape separately",
+            code="different-grids",
+            field="scenes",
         )
 
 
@@ -92,13 +94,15 @@ def cue_scores(scenes: Sequence[Scene], keys: Iterable[str] | None = None) -> Cu
     scenes = scene_records(scenes)
     wanted = list(CUES) if keys is None else list(dict.fromkeys(keys))
     if unknown := [key for key in wanted if key not in CUES]:
-        raise OptionError(unknown_name("cue", str(unknown[0]), CUES))
+        raise OptionError(unknown_name("cue", str(unknown[0]), CUES), code="unknown-name")
     if not scenes or not wanted:
-        raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one")
+        raise OptionError(f"{'cues' if scenes else 'scenes'}: found none, expected at least one", code="no-data")
     check_one_grid_shape(scenes)
     repeated = [key for key, n in Counter(scene.key for scene in scenes).items() if n > 1]
     if repeated:
-        raise OptionError(f"scenes: found {'/'.join(repeated[0])} more than once. Pass each scene once")
+        raise OptionError(
+            f"found {'/'.join(repeated[0])} more than once. Pass each scene once", code="duplicate", field="scenes"
+        )
     cues = tuple(CUES[key] for key in wanted)
     return CueScores(cues, np.stack([_checked(cue, scenes) for cue in cues], axis=-1))
 
@@ -109,11 +113,13 @@ def _checked(cue: Cue, scenes: Sequence[Scene]) -> FloatArray:
     if values.shape != expected:
         raise OptionError(
             f"the cue {cue.key} returns scores of shape {values.shape}, expected {expected}: one score per scene and "
-            "cell"
+            "cell",
+            code="wrong-shape",
         )
     if not (np.isfinite(values).all(axis=-1) | np.isnan(values).all(axis=-1)).all():
         raise OptionError(
             f"the cue {cue.key} returns NaN or infinity in some cells of a scene. Return a number for each cell, or "
-            "NaN for all cells if the cue does not apply to the scene"
+            "NaN for all cells if the cue does not apply to the scene",
+            code="invalid-value",
         )
     return values

@@ -86,9 +86,9 @@ def explain_with(
 ) -> CueReport:
     """Return the same as `explain_cues`, using existing worker processes."""
     if not ridge > 0:
-        raise OptionError(f"ridge: found {ridge:g}, expected a number above 0")
+        raise OptionError(f"found {ridge:g}, expected a number above 0", field="ridge")
     if mirrors < 0:
-        raise OptionError(f"mirrors: found {mirrors}, expected at least 0")
+        raise OptionError(f"found {mirrors}, expected at least 0", field="mirrors")
     if any(group.sport is None for group in scoring.groups):
         raise OptionError(
             "a group contains several sports, but cues are explained for one sport at a time. Add sport to `by`"

@@ -49,12 +49,13 @@ class ChoiceData:
         if self.scores.ndim != 3 or self.scores.shape[:2] != self.counts.shape:
             raise OptionError(
                 f"found scores of shape {self.scores.shape} and counts of shape {self.counts.shape}, expected "
-                "(images, cells, cues) and (images, cells)"
+                "(images, cells, cues) and (images, cells)",
+                code="wrong-shape",
             )
         if not np.isfinite(self.scores).all() or not np.isfinite(self.counts).all() or (self.counts < 0).any():
-            raise OptionError("scores and counts must be finite, and counts must be at least 0")
+            raise OptionError("scores and counts must be finite, and counts must be at least 0", code="invalid-value")
         if not len(self.counts) or not self.counts.any(axis=-1).all():
-            raise OptionError("each image needs at least one guess. Remove the other images")
+            raise OptionError("each image needs at least one guess. Remove the other images", code="cannot-estimate")
 
     @property
     def sizes(self) -> FloatArray:
@@ -162,7 +163,7 @@ def held_out_likelihood(data: ChoiceData, fold: IntArray, *, ridge: float = RIDG
     """
     n_folds = int(fold.max()) + 1
     if n_folds < 2:
-        raise OptionError("fold: found one fold, expected at least two folds")
+        raise OptionError("found one fold, expected at least two folds", field="fold")
     n_images, n_cells, n_cues = data.scores.shape
     if not n_cues:
         uniform: FloatArray = -data.sizes * np.log(n_cells)
@@ -216,7 +217,7 @@ def _fit_folds(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: flo
 def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
     """Return the weights of one fit to the images that `kept` selects, shape (n_cues,)."""
     if not ridge >= 0:
-        raise OptionError(f"ridge: found {ridge}, expected at least 0")
+        raise OptionError(f"found {ridge}, expected at least 0", field="ridge")
     some = kept > 0
     part = ChoiceData(data.scores[some], data.counts[some])
     n, weights = part.sizes.sum(), start
@@ -233,7 +234,7 @@ def _newton(data: ChoiceData, kept: FloatArray, start: FloatArray, ridge: float)
             size /= 2
         weights = weights + size * step
         value, gradient, curvature = reached
-    raise OptionError("the likelihood has no maximum for these cues. Use a ridge above 0")
+    raise OptionError("the likelihood has no maximum for these cues. Use a ridge above 0", code="cannot-estimate")
 
 
 def _objective(data: ChoiceData, weights: FloatArray, ridge: float, n: float) -> tuple[float, FloatArray, FloatArray]:

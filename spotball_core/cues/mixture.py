@@ -70,7 +70,8 @@ def explain(scoring: Scoring, group: Group, *, bootstrap: int = 200, seed: int =
     if not usable.any():
         raise OptionError(
             f"{group.name}: no answered image has a distribution for all parts of the mixture ({', '.join(parts)}). "
-            "Add the missing players, ball cells or answers of the reference"
+            "Add the missing players, ball cells or answers of the reference",
+            code="no-data",
         )
     if left := int((answered & ~usable).sum()):
         notes.append(

@@ -122,7 +122,9 @@ def fit_weights(
     """
     weights = allowed / allowed.sum(axis=-1, keepdims=True) if start is None else np.tile(start, (len(counts), 1))
     if ((counts > 0) & (weights @ parts.T <= 0)).any():
-        raise OptionError("an answer has probability 0 in every part of the mixture. Add a uniform part")
+        raise OptionError(
+            "an answer has probability 0 in every part of the mixture. Add a uniform part", code="cannot-estimate"
+        )
     total = counts.sum(axis=-1, keepdims=True)
     rows, columns = np.triu_indices(parts.shape[1])
     products = parts[:, rows] * parts[:, columns]
@@ -154,7 +156,7 @@ def _minimized(start: FloatArray, fits: _Fits) -> FloatArray:
             gradient, curvature, probability = gradient[open_], curvature[open_], probability[open_]
         step = _newton_step(weights[left], gradient, curvature, fits.allowed, gain[open_])
         weights[left], probability = _searched(weights[left], probability, step, gradient, fits)
-    raise OptionError(f"the mixture's weights did not converge in {_MOST_STEPS} steps")
+    raise OptionError(f"the mixture's weights did not converge in {_MOST_STEPS} steps", code="cannot-estimate")
 
 
 def _newton_step(

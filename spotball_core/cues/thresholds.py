@@ -107,7 +107,8 @@ def threshold_surface(scoring: Scoring, *, taus: ArrayLike = TAUS, thetas: Array
     n_responses = float(mass[scoring.arrays.has_players].sum())
     if not n_responses:
         raise OptionError(
-            "no answered image has player boxes, so thresholds cannot be fitted. Add `players` to the scenes file"
+            "no answered image has player boxes, so thresholds cannot be fitted. Add `players` to the scenes file",
+            code="no-data",
         )
     near_rate = ratio(near.cumsum(), n_responses)
     overlap_rate = ratio(overlap[::-1].cumsum()[::-1], n_responses)
@@ -138,5 +139,5 @@ def _checked(name: str, values: ArrayLike) -> FloatArray:
         array = np.empty(0)
     if array.ndim != 1 or not len(array) or not ((array > 0) & (array <= 1)).all() or not (np.diff(array) > 0).all():
         found = values.tolist() if isinstance(values, np.ndarray) else values
-        raise OptionError(f"{name}: found {found!s:.80}, expected ascending numbers above 0 and up to 1")
+        raise OptionError(f"found {found!s:.80}, expected ascending numbers above 0 and up to 1", field=name)
     return array

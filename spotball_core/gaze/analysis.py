@@ -227,11 +227,12 @@ def analyze(
         raise OptionError(
             "the files contain only attention checks. Add other trials"
             if trials.n_checks
-            else "the files contain no trials. Add trials"
+            else "the files contain no trials. Add trials",
+            code="no-data",
         )
     for name in [*([options.people] if options.people else []), *(options.compare or ())]:
         if name not in names:
-            raise OptionError(unknown_name("respondent", name, names[:20]))
+            raise OptionError(unknown_name("respondent", name, names[:20]), code="unknown-name")
     people = options.people or (HUMAN if HUMAN in names else None)
     rows = with_measures(trials.frame)
     reference = rows.filter(respondent=people) if people else None
@@ -275,7 +276,9 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     hinted = [prompt for prompt in options.hinted if prompt in set(rows["prompt_id"])]
     if options.hinted and not hinted:
         raise OptionError(
-            f"--hinted: no trial has the prompt {' or '.join(options.hinted)}. Check the column `prompt_id`"
+            f"no trial has the prompt {' or '.join(options.hinted)}. Check the column `prompt_id`",
+            code="unknown-name",
+            field="--hinted",
         )
     timed = rows["response_time"].null_count() < len(rows)
     stable = (

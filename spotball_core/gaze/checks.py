@@ -68,8 +68,9 @@ def hint_effect(rows: pl.DataFrame, hinted: Collection[str]) -> Effect | None:
     if not set(hinted) < prompts or not hinted:
         listed = ", ".join(sorted(prompts))
         raise OptionError(
-            f"--hinted: found {', '.join(sorted(hinted))}, expected some but not all of the prompts {listed}. Name "
-            "only the prompts with the hint"
+            f"found {', '.join(sorted(hinted))}, expected some but not all of the prompts {listed}. Name "
+            "only the prompts with the hint",
+            field="--hinted",
         )
     of_these = rows.filter(pl.col("condition") != "incongruent")
     has_hint = pl.col("prompt_id").is_in(list(hinted))

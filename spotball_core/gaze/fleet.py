@@ -279,7 +279,8 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
             else (
                 f"--compare: {a} and {b} did not answer any photo in common. Name two respondents that answered the "
                 "same photos"
-            )
+            ),
+            code="no-data",
         )
     counts = [
         own_rows.filter(pl.col("stimulus_id").is_in(list(shared)))["correct"].to_numpy() for own_rows in pair_rows

@@ -174,7 +174,7 @@ def share(values: ArrayLike, stimulus: ArrayLike, *, resamples: int = 1000, seed
     """
     values, stimulus = np.asarray(values, dtype=float), np.asarray(stimulus)
     if not len(values):
-        raise OptionError("values: found none, expected at least one value")
+        raise OptionError("found none, expected at least one value", code="no-data", field="values")
     _, place = np.unique(stimulus, return_inverse=True)
     sizes = np.bincount(place).astype(float)
     sums = np.bincount(place, weights=values)

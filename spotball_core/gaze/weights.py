@@ -80,7 +80,8 @@ def estimate_weights(
         raise OptionError(
             "the files contain only attention checks. Add other trials"
             if trials.n_checks
-            else "the files contain no trials. Add trials"
+            else "the files contain no trials. Add trials",
+            code="no-data",
         )
     tasks = [_WeightsTask(name, trials.of(name), seed) for name in names]
     results = tuple(counted(in_processes(_weights, tasks, jobs), len(tasks), on_progress))

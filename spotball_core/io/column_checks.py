@@ -18,33 +18,42 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 def check_header(name: str, columns: Sequence[str]) -> None:
     """Raise InputError if the columns of a table show that it is of another format, or has too many columns."""
     if len(columns) > MAX_COLUMNS:
-        raise InputError([Problem(name, None, "file", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")])
+        raise InputError(
+            [Problem("too-large", name, None, "file", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")]
+        )
     if len(columns) != 1:
         return
     if separator := next((sign for sign in _SEPARATORS if sign in columns[0]), None):
         expected = "fields separated by commas. Save the file with commas between the fields"
-        raise InputError([Problem(name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)])
+        raise InputError(
+            [Problem("wrong-file", name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)]
+        )
     if columns[0].startswith("PK\x03\x04"):
         expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
-        raise InputError([Problem(name, None, "file", "an Excel or zip file", expected)])
+        raise InputError([Problem("unreadable-file", name, None, "file", "an Excel or zip file", expected)])
 
 
-def doubtful(columns: Sequence[str], read: Iterable[str], also: Iterable[str] = ()) -> Iterator[tuple[str, str, str]]:
-    """Yield (name, what was found, what was expected) for duplicate columns, and for names similar to a missing column.
+def doubtful(
+    file: str, columns: Sequence[str], read: Iterable[str], also: Iterable[str] = (), *, fix: str = ""
+) -> Iterator[Problem]:
+    """Yield a problem for each duplicate column, and for each name that is similar to a missing column.
 
     A misspelled column would be ignored and silently change the numbers.
 
     Args:
+        file: the name of the file.
         columns: the columns, as Polars names them.
         read: columns that affect scores.
         also: other known columns.
+        fix: advice to the user.
     """
     present, similar = set(columns), _similar(columns, read, also)
     for column in columns:
         if f"{column}_duplicated_0" in present:  # Polars names the second of two equal columns like this.
-            yield plain(column), "two columns with this name", "only one. Remove or rename the other column"
+            expected = "only one. Remove or rename the other column"
+            yield Problem("duplicate", file, None, plain(column), "two columns with this name", expected, fix=fix)
         if missing := [name for name in similar.get(column, ()) if name not in present]:
-            yield plain(column), "an unknown column", _meant(missing[0])
+            yield Problem("unknown-column", file, None, plain(column), "an unknown column", _meant(missing[0]), fix=fix)
 
 
 def _similar(columns: Iterable[str], read: Iterable[str], also: Iterable[str]) -> dict[str, list[str]]:
@@ -116,6 +125,6 @@ def check_shapes(
         for column in columns:
             if absent := [other for other in similar.get(column, ()) if other not in columns]:
                 found, expected = "an unknown column", _meant(absent[0])
-                problems.setdefault(column, Problem(name, line, plain(column), found, expected))
+                problems.setdefault(column, Problem("unknown-column", name, line, plain(column), found, expected))
     if problems:
         raise InputError(list(problems.values()))

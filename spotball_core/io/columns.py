@@ -65,19 +65,23 @@ class ColumnNames(Mapping[str, str]):
         names = {} if names is None else names
         if not isinstance(names, Mapping):
             raise OptionError(
-                f"columns: found {type(names).__name__}, expected a mapping such as {{'image': 'image_id'}}"
+                f"found {type(names).__name__}, expected a mapping such as {{'image': 'image_id'}}",
+                code="wrong-type",
+                field="columns",
             )
         for ours, theirs in names.items():
             if not isinstance(ours, str) or ours not in NAMES:
-                raise OptionError(f"columns: {unknown_name('column', str(ours), NAMES)}")
+                raise OptionError(unknown_name("column", str(ours), NAMES), code="unknown-name", field="columns")
             if not isinstance(theirs, str) or not theirs:
-                raise OptionError(f"columns: found {theirs!r} for {ours}, expected the name of a column of the table")
+                raise OptionError(
+                    f"found {theirs!r} for {ours}, expected the name of a column of the table", field="columns"
+                )
         self._names = dict(names)
         self._met: dict[str, None] = {}
         theirs_of = list(self._names.values())
         if twice := [theirs for theirs in theirs_of if theirs_of.count(theirs) > 1]:
             both = ", ".join(ours for ours, theirs in self._names.items() if theirs == twice[0])
-            raise OptionError(f"columns: {both}: found {twice[0]!r} for each, expected different columns")
+            raise OptionError(f"{both}: found {twice[0]!r} for each, expected different columns", field="columns")
 
     @classmethod
     def of(cls, names: Mapping[str, str] | None) -> ColumnNames:
@@ -115,8 +119,10 @@ class ColumnNames(Mapping[str, str]):
             if theirs not in self._met:
                 listed = ", ".join(self.met[:20]) or "none"
                 raise OptionError(
-                    f"columns: {ours}: found {theirs!r}, which is not a column of any table."
-                    f"{did_you_mean(theirs, self._met)} Columns: {listed}"
+                    f"{ours}: found {theirs!r}, which is not a column of any table."
+                    f"{did_you_mean(theirs, self._met)} Columns: {listed}",
+                    code="missing-column",
+                    field="columns",
                 )
 
     def option(self, likely: Mapping[str, str]) -> str:

@@ -93,9 +93,13 @@ def _unpacked(path: Path, file: Path) -> Path:
         with gzip.open(path) as packed, file.open("wb") as out:
             _copy(packed, out, path)  # type: ignore[arg-type]
     except FileNotFoundError:
-        raise InputError([Problem(str(path), None, "file", "no such file", "a file of responses")]) from None
+        raise InputError(
+            [Problem("missing-file", str(path), None, "file", "no such file", "a file of responses")]
+        ) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a file compressed with gzip")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(path), None, "file", str(error), "a file compressed with gzip")]
+        ) from error
     return file
 
 
@@ -107,5 +111,5 @@ def _copy(packed: BinaryIO, out: BinaryIO, path: Path) -> None:
         if n > most:
             actual = f"a file that unpacks to more than {most:,} bytes"
             expected = "at most 2 GB, or 100 times the size of the compressed file"
-            raise InputError([Problem(str(path), None, "file", actual, expected, fix="Split the file")])
+            raise InputError([Problem("too-large", str(path), None, "file", actual, expected, fix="Split the file")])
         out.write(block)

@@ -62,7 +62,7 @@ def read_layout(path: Path) -> RecordLayout:
             is_new = actual not in values[expected] and len(values[expected]) <= SHOWN_VALUES
             if is_new or counts[expected] <= SHOWN_LINES:
                 values[expected].add(actual)
-                problems.append(Problem(str(path), block.line(record), "line", actual, expected))
+                problems.append(Problem("invalid-csv", str(path), block.line(record), "line", actual, expected))
         if block.stray is not None:
             break
     reported = (replace(problem, count=counts[problem.expected]) for problem in merged(problems))

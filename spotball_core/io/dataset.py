@@ -52,13 +52,17 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
             if by_key.setdefault(scene.key, scene) != scene:
                 actual = f"a scene {scene.sport}/{scene.image} that differs from the one in {first}"
                 problems.append(
-                    Problem(str(path / SCENES), None, "image", actual, "the same scene, or another image id")
+                    Problem(
+                        "duplicate", str(path / SCENES), None, "image", actual, "the same scene, or another image id"
+                    )
                 )
     if problems:
         raise InputError(problems)
     if not by_key:
         fix = "Add --scenes FILE, such as the scenes.jsonl of the dataset"
-        raise InputError([Problem(str(listed[0]), None, "scenes", "none", "a dataset folder or --scenes", fix=fix)])
+        raise InputError(
+            [Problem("missing-truth", str(listed[0]), None, "scenes", "none", "a dataset folder or --scenes", fix=fix)]
+        )
     return DatasetFiles(tuple(by_key.values()), files)
 
 
@@ -79,7 +83,9 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
             if not matching:
                 expected = f"a file named responses*, ending in {', '.join(endings)}"
                 fix = "Name a dataset folder or a responses file"
-                problems.append(Problem(str(path), None, "folder", "no responses file", expected, fix=fix))
+                problems.append(
+                    Problem("wrong-folder", str(path), None, "folder", "no responses file", expected, fix=fix)
+                )
         files.extend(matching)
     if problems:
         raise InputError(problems)
@@ -89,5 +95,5 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
 def _listed(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     listed = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
     if not listed:
-        raise OptionError("no dataset folder or responses file was given. Name at least one")
+        raise OptionError("no dataset folder or responses file was given. Name at least one", code="no-data")
     return listed

@@ -37,10 +37,11 @@ def write_responses(rows: pl.DataFrame, path: str | Path) -> None:
     """
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise OptionError(f"{path}: expected a file name ending in {', '.join(FORMATS)}")
+        raise OptionError(f"expected a file name ending in {', '.join(FORMATS)}", code="unsupported-format", file=path)
     if unknown := set(rows.columns) - set(COLUMNS):
         raise OptionError(
-            f"unknown columns of responses: {', '.join(sorted(unknown))}. Available: {', '.join(COLUMNS)}"
+            f"unknown columns of responses: {', '.join(sorted(unknown))}. Available: {', '.join(COLUMNS)}",
+            code="unknown-name",
         )
     rows = rows.select(column for column in COLUMNS if column in rows.columns)
     with replacing(path) as beside:

@@ -84,31 +84,43 @@ def json_table(path: Path, what: str) -> list[dict[str, Any]] | dict[str, Any]:
         raise InputError([unreadable_text(str(path), error)]) from error
     except json.JSONDecodeError as error:
         fix = "If the file has one object per line, rename it so that its name ends in .jsonl"
-        raise InputError([Problem(str(path), error.lineno, "file", error.msg, "valid JSON", fix=fix)]) from None
+        raise InputError(
+            [Problem("invalid-json", str(path), error.lineno, "file", error.msg, "valid JSON", fix=fix)]
+        ) from None
     except ValueError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "valid JSON")]) from None
+        raise InputError([Problem("invalid-json", str(path), None, "file", str(error), "valid JSON")]) from None
     if isinstance(content, list) and content:
         others = [number for number, record in enumerate(content, start=1) if not isinstance(record, dict)]
         if others:
             raise InputError(
-                Problem(str(path), number, "record", _shown(content[number - 1]), "an object", fix=LIST_OF_RECORDS)
+                Problem(
+                    "invalid-value",
+                    str(path),
+                    number,
+                    "record",
+                    _shown(content[number - 1]),
+                    "an object",
+                    fix=LIST_OF_RECORDS,
+                )
                 for number in others
             )
         return content
     if isinstance(content, dict) and content:
         check_entries(content, str(path), expected)
         return content
-    raise InputError([Problem(str(path), None, "file", _shown(content), expected, fix=LIST_OF_RECORDS)])
+    raise InputError([Problem("wrong-file", str(path), None, "file", _shown(content), expected, fix=LIST_OF_RECORDS)])
 
 
 def check_entries(entries: Mapping[Any, Any], name: str, expected: str = "an entry for each image") -> None:
     """Raise InputError for a mapping that is a score report, a single record or a mapping of columns."""
     if "schema_version" in entries and "groups" in entries:
         fix = "A report of `spotball score` does not contain responses. Name the file of responses"
-        raise InputError([Problem(name, None, "file", "a report of `spotball score`", expected, fix=fix)])
+        raise InputError([Problem("wrong-file", name, None, "file", "a report of `spotball score`", expected, fix=fix)])
     if "image" in entries and len(entries) > 1:
         listed = ", ".join(str(key) for key in list(entries)[:10])
-        problem = Problem(name, None, "file", f"an object with the keys {listed}", expected, fix=LIST_OF_RECORDS)
+        problem = Problem(
+            "wrong-file", name, None, "file", f"an object with the keys {listed}", expected, fix=LIST_OF_RECORDS
+        )
         raise InputError([problem])
 
 
@@ -139,9 +151,11 @@ def records_of_answers(answers: Mapping[Any, Any], name: str) -> Records:
             rows.append((number, {"image": image, "cell": answer}))
     if empty:
         expected, fix = "at least one label", "Write null for an answer without a cell, or remove the image"
-        raise InputError(Problem(name, number + 1, "cell", "an empty list", expected, fix=fix) for number in empty)
+        raise InputError(
+            Problem("invalid-value", name, number + 1, "cell", "an empty list", expected, fix=fix) for number in empty
+        )
     if not rows:
-        raise InputError([Problem(name, None, "file", "no responses", "an answer for each image")])
+        raise InputError([Problem("no-data", name, None, "file", "no responses", "an answer for each image")])
     return Records(name, rows)
 
 
@@ -219,7 +233,9 @@ def _check_no_indices(records: Records, values: Sequence[object]) -> None:
     if wrong := [number for (number, _), value in zip(records.rows, values, strict=True) if is_index(value)]:
         value = next(value for value in values if is_index(value))
         found = f"numbers such as {value}"
-        raise InputError(Problem(records.name, number + 1, "cell", found, expected, fix=fix) for number in wrong)
+        raise InputError(
+            Problem("invalid-value", records.name, number + 1, "cell", found, expected, fix=fix) for number in wrong
+        )
 
 
 def _lists(values: Sequence[Any]) -> pl.Series | None:
@@ -263,7 +279,9 @@ def _texts(records: Records, name: str, values: Sequence[Any]) -> pl.Series:
                 text.encode()  # Polars cannot store parts of surrogate pairs.
             texts.append(text)
         except (TypeError, ValueError, RecursionError) as error:
-            problems.append(Problem(records.name, number + 1, name, _shown(value), f"text or numbers ({error})"))
+            problems.append(
+                Problem("invalid-value", records.name, number + 1, name, _shown(value), f"text or numbers ({error})")
+            )
     if problems:
         raise InputError(problems)
     return pl.Series(texts, dtype=pl.String)

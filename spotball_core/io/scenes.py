@@ -34,7 +34,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
         raise InputError([_of_another_format(path, "a CSV file")])
     if lines[0].lstrip().startswith("["):
         fix = "Write one scene per line. Remove the brackets around the list and the commas between scenes"
-        raise InputError([Problem(str(path), 1, "file", "a JSON list", "JSON Lines", fix=fix)])
+        raise InputError([Problem("invalid-json", str(path), 1, "file", "a JSON list", "JSON Lines", fix=fix)])
     problems: list[Problem] = []
     scenes: dict[tuple[str, str], Scene] = {}
     first_line: dict[tuple[str, str], int] = {}
@@ -46,7 +46,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
         try:
             parse_json(line)
         except RepeatedKeyError as error:
-            problems.append(Problem(str(path), number, "line", str(error), "each key once"))
+            problems.append(Problem("duplicate", str(path), number, "line", str(error), "each key once"))
             continue
         except ValueError:
             pass  # Validation reports the problem, with its place in the line.
@@ -57,11 +57,13 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
             continue
         if scene.key in scenes:
             actual = f"a second scene {scene.sport}/{scene.image} (the first is on line {first_line[scene.key]})"
-            problems.append(Problem(str(path), number, "image", actual, "each combination of `sport` and `image` once"))
+            problems.append(
+                Problem("duplicate", str(path), number, "image", actual, "each combination of `sport` and `image` once")
+            )
             continue
         scenes[scene.key], first_line[scene.key] = scene, number
     if not scenes and not problems:
-        problems.append(Problem(str(path), None, "file", "no scenes", "at least one"))
+        problems.append(Problem("no-data", str(path), None, "file", "no scenes", "at least one"))
     if problems:
         raise InputError(problems)
     return tuple(scenes.values())
@@ -81,13 +83,17 @@ def _lines(path: Path) -> list[str]:
             raise InputError([_of_another_format(path, "a Parquet file")])
         if data.startswith(_GZIP):
             fix = "Unpack the file and retry"
-            raise InputError([Problem(str(path), None, "file", "a compressed file", "text in UTF-8", fix=fix)])
+            raise InputError(
+                [Problem("unreadable-file", str(path), None, "file", "a compressed file", "text in UTF-8", fix=fix)]
+            )
         # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
         is_of_dataset = path.name == "scenes.jsonl"
         fix = "Name a dataset folder that contains scenes.jsonl" if is_of_dataset else "Check the path"
-        problem = Problem(str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix)
+        problem = Problem(
+            "missing-file", str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix
+        )
         raise InputError([problem]) from None
     except (IsADirectoryError, NotADirectoryError):
         actual, fix = (
@@ -95,7 +101,9 @@ def _lines(path: Path) -> list[str]:
             if path.is_dir()
             else ("no such file", "Name a dataset folder")
         )
-        raise InputError([Problem(str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]) from None
+        raise InputError(
+            [Problem("invalid-json", str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([unreadable_text(str(path), error)]) from error
 
@@ -109,4 +117,4 @@ def _is_csv(lines: list[str]) -> bool:
 def _of_another_format(path: Path, actual: str) -> Problem:
     expected = "a scenes file (JSON Lines), such as the scenes.jsonl of a dataset"
     fix = "Name the prediction files before --scenes, and the scenes file after it"
-    return Problem(str(path), None, "file", actual, expected, fix=fix)
+    return Problem("wrong-file", str(path), None, "file", actual, expected, fix=fix)

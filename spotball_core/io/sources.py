@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import (
     SHOWN_LINES,
     SHOWN_VALUES,
@@ -128,12 +129,14 @@ def _sources(responses: object, also: Sequence[str], columns: ColumnNames) -> li
         return [_source_of_records(records_of_answers(responses, "records"), also, columns)]
     if not isinstance(responses, Iterable):
         raise OptionError(
-            f"responses: found {type(responses).__name__}, expected paths, a data frame, a list of records, or a "
-            "mapping from image id to answer"
+            f"found {type(responses).__name__}, expected paths, a data frame, a list of records, or a "
+            "mapping from image id to answer",
+            code="wrong-type",
+            field="responses",
         )
     items = list(responses)
     if not items:
-        raise OptionError("responses: found none. Pass at least one path, record or row")
+        raise OptionError("found none. Pass at least one path, record or row", code="no-data", field="responses")
     if all(isinstance(item, (str, Path)) for item in items):
         paths = [Path(item) for item in items]
         check_each_once(paths)
@@ -144,7 +147,11 @@ def _sources(responses: object, also: Sequence[str], columns: ColumnNames) -> li
         return [Source("records", None, as_text(_frame_of(items, also).lazy(), "records", also))]
     if all(isinstance(item, Mapping) for item in items):
         return [_source_of_records(Records("records", list(enumerate(items))), also, columns)]
-    raise OptionError("responses: found items of different types. Pass only paths, only records or only dictionaries")
+    raise OptionError(
+        "found items of different types. Pass only paths, only records or only dictionaries",
+        code="wrong-type",
+        field="responses",
+    )
 
 
 def _source_of_records(records: Records, also: Sequence[str], columns: ColumnNames) -> Source:
@@ -170,7 +177,15 @@ def check_each_once(paths: Sequence[Path]) -> None:
     if twice:
         raise InputError(
             [
-                Problem(str(path), None, "file", "a file that was given twice", "each file once", fix="Name it once")
+                Problem(
+                    "duplicate",
+                    str(path),
+                    None,
+                    "file",
+                    "a file that was given twice",
+                    "each file once",
+                    fix="Name it once",
+                )
                 for path in twice
             ]
         )
@@ -214,7 +229,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _broken(path, str(error), "a file that can be read") from error
+        raise _broken("unreadable-file", path, str(error), "a file that can be read") from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise unreadable(path, error) from error
 
@@ -232,13 +247,15 @@ def check_file(path: Path, what: str, content: str) -> None:
     """
     if path.suffix not in ENDINGS:
         expected = f"a file ending in {', '.join(ENDINGS)}"
-        raise _broken(path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path))
+        raise _broken(
+            "wrong-file", path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path)
+        )
     if not path.is_file():
         is_folder = path.is_dir()
         fix = "Name a file in this folder" if is_folder else _fix_of_path(path)
-        raise _broken(path, "a folder" if is_folder else "no such file", what, fix)
+        raise _broken("missing-file", path, "a folder" if is_folder else "no such file", what, fix)
     if path.stat().st_size == 0:
-        raise _broken(path, "an empty file", content, "Check the program that wrote the file")
+        raise _broken("no-data", path, "an empty file", content, "Check the program that wrote the file")
     if path.suffix == ".parquet":
         check_parquet_size(path)
     else:
@@ -307,7 +324,9 @@ def as_text(
         # too.
         cells = frame.select(cell=pl.col(place["cell"]).cast(pl.Float64)).filter(pl.col("cell").is_not_nan())
         for (number,) in cells.head(1).collect().iter_rows():
-            raise InputError([Problem(name, None, "cell", f"numbers such as {number:g}", CELLS_NOT_INDICES)])
+            raise InputError(
+                [Problem("invalid-value", name, None, "cell", f"numbers such as {number:g}", CELLS_NOT_INDICES)]
+            )
 
     def text(ours: str) -> pl.Expr:
         column, dtype = pl.col(place[ours]), schema[place[ours]]
@@ -341,7 +360,7 @@ def unreadable(path: Path, error: BaseException) -> InputError:
     if isinstance(error, UnicodeDecodeError):
         return InputError([unreadable_text(str(path), error)])
     reason = next(iter(str(error).splitlines()), type(error).__name__)
-    return _broken(path, plain(reason, limit=200), f"a readable {path.suffix.lstrip('.')} file")
+    return _broken("unreadable-file", path, plain(reason, limit=200), f"a readable {path.suffix.lstrip('.')} file")
 
 
 def line_numbers(path: Path, records: Iterable[int]) -> dict[int, int]:
@@ -365,13 +384,13 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     Args:
         name: the source's name in messages.
         path: the source's file; None for a frame or records.
-        faults: `_record`, `field`, `found` and `expected` of each record.
+        faults: `_record`, `code`, `field`, `found` and `expected` of each record.
     """
     import polars as pl
 
     causes = (
         faults.sort("_record")
-        .group_by("field", "expected", maintain_order=True)
+        .group_by("code", "field", "expected", maintain_order=True)
         .agg(
             n=pl.len(),
             records=pl.col("_record").head(SHOWN_LINES),
@@ -381,11 +400,11 @@ def problems_of(name: str, path: Path | None, faults: pl.DataFrame) -> list[Prob
     )
     lines = line_numbers(path, causes["records"].explode()) if path else {}
     problems = []
-    for field, text, n, records, values in causes.iter_rows():
+    for code, field, text, n, records, values in causes.iter_rows():
         expected, _, fix = text.partition(". ")
         first = tuple(lines.get(record, record + 1) for record in records)
         actual = listed_values([plain(value, 200) for value in values])
-        problems.append(Problem(name, first[0], field, actual, plain(expected, 400), n, first, plain(fix, 400)))
+        problems.append(Problem(code, name, first[0], field, actual, plain(expected, 400), n, first, plain(fix, 400)))
     return problems
 
 
@@ -408,7 +427,7 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
     problems = []
 
     def wrong(field: str, actual: str, expected: str, fix: str = "") -> None:
-        problems.append(Problem(name, None, field, actual, expected, fix=fix))
+        problems.append(Problem("missing-column", name, None, field, actual, expected, fix=fix))
 
     listed = plain(", ".join(given), limit=200) or "none"
     meant = meant_by(present, READ, COLUMNS)
@@ -416,8 +435,7 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
     no_answer = not any(answer in present or answer in meant for answer in ANSWERS)
     missing = [*["image"] * no_image, *["cell"] * no_answer]
     option = option_for(present, names, dict(zip(missing, missing, strict=True)), READ, COLUMNS)
-    for doubt in doubtful(present, READ, COLUMNS):
-        wrong(*doubt, option.replace("Add", "Or add", 1))
+    problems += doubtful(name, present, READ, COLUMNS, fix=option.replace("Add", "Or add", 1))
     if no_image:
         fix = option or "Rename the column that contains the image ids to `image`"
         wrong("image", f"the columns {listed}", "a column `image`", fix)
@@ -454,7 +472,7 @@ def check_not_compressed(path: Path) -> None:
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(_COMPRESSED):
-        raise _broken(path, "a compressed file", "text in UTF-8", "Unpack the file and retry")
+        raise _broken("unreadable-file", path, "a compressed file", "text in UTF-8", "Unpack the file and retry")
 
 
 def check_is_text(path: Path) -> None:
@@ -512,18 +530,22 @@ def _broken_json(path: Path) -> Iterator[Problem]:
         except UnicodeDecodeError as error:
             yield _not_text(path, number, error)
         except ValueError as error:
-            yield Problem(str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object", fix=_ONE_A_LINE)
+            yield Problem(
+                "invalid-json", str(path), number, "line", f"{text[:60]!r} ({error})", "a JSON object", fix=_ONE_A_LINE
+            )
         else:
             if not isinstance(record, dict):
-                yield Problem(str(path), number, "line", f"{text[:60]!r}", "a JSON object", fix=_ONE_A_LINE)
+                yield Problem(
+                    "invalid-json", str(path), number, "line", f"{text[:60]!r}", "a JSON object", fix=_ONE_A_LINE
+                )
 
 
 def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
     return replace(unreadable_text(str(path), error), line=line, field="line")
 
 
-def _broken(path: Path, actual: str, expected: str, fix: str = "") -> InputError:
-    return InputError([Problem(str(path), None, "file", actual, expected, fix=fix)])
+def _broken(code: Code, path: Path, actual: str, expected: str, fix: str = "") -> InputError:
+    return InputError([Problem(code, str(path), None, "file", actual, expected, fix=fix)])
 
 
 def _fix_of_ending(path: Path) -> str:

@@ -105,7 +105,7 @@ def _scenes(table: _Table, grid: Grid) -> tuple[Scene, ...]:
     if faults:
         raise InputError(_problems(table, faults))
     if not scenes:
-        raise InputError([Problem(table.name, None, "file", "no images", "at least one")])
+        raise InputError([Problem("no-data", table.name, None, "file", "no images", "at least one")])
     return tuple(scenes)
 
 
@@ -123,7 +123,7 @@ def _problems(table: _Table, faults: Sequence[tuple[int, RowFault | Problem]]) -
         found = fault.found
         if fault.first is not None:
             found += f" (the first is {unit} {lines.get(fault.first, fault.first + 1)})"
-        problems.append(Problem(table.name, line, fault.field, found, fault.expected, fix=fault.fix))
+        problems.append(Problem(fault.code, table.name, line, fault.field, found, fault.expected, fix=fault.fix))
     return merged(problems)
 
 
@@ -172,13 +172,19 @@ def _table_of_values(source: object, names: ColumnNames) -> _Table:
     elif isinstance(source, Iterable):
         rows = list(enumerate([source] if isinstance(source, Scene) else source))
     else:
-        raise OptionError(f"truth: found {type(source).__name__}, expected a path, a data frame, scenes or records")
+        raise OptionError(
+            f"found {type(source).__name__}, expected a path, a data frame, scenes or records",
+            code="wrong-type",
+            field="truth",
+        )
     if not rows:
-        raise OptionError("truth: found nothing. Pass at least one image")
+        raise OptionError("found nothing. Pass at least one image", code="no-data", field="truth")
     if others := {type(row).__name__ for _, row in rows if not isinstance(row, (Scene, Mapping))}:
         raise OptionError(
-            f"truth: found items of type {min(others)}, expected scenes or dictionaries. To pass labels only, pass a "
-            "mapping from image id to label, such as {'1': 'D5'}"
+            f"found items of type {min(others)}, expected scenes or dictionaries. To pass labels only, pass a "
+            "mapping from image id to label, such as {'1': 'D5'}",
+            code="wrong-type",
+            field="truth",
         )
     return _table_of_records(_NAME, rows, names)
 
@@ -190,7 +196,9 @@ def _rows_of_mapping(images: Mapping[Any, Any], name: str) -> list[tuple[int, An
     for number, (image, truth) in enumerate(images.items()):
         own = truth.image if isinstance(truth, Scene) else truth.get("image") if isinstance(truth, Mapping) else None
         if own is not None and str(own) != str(image):
-            problems.append(Problem(name, number + 1, "image", repr(own), f"the key {image!r}, or no image"))
+            problems.append(
+                Problem("invalid-value", name, number + 1, "image", repr(own), f"the key {image!r}, or no image")
+            )
         elif isinstance(truth, Scene):
             rows.append((number, truth))
         else:
@@ -249,7 +257,7 @@ def _place(name: str, columns: Sequence[str], names: ColumnNames) -> dict[str, s
     if "cell" in present and (others := [column for column in _OF_RESPONSES if column in present]):
         expected = "a truth table, which has no such column"
         fix = "Name the column with the truth as `cells`: --columns cells=NAME (in Python: columns={'cells': 'NAME'})"
-        problems.append(Problem(name, None, others[0], "a column of responses", expected, fix=fix))
+        problems.append(Problem("missing-column", name, None, others[0], "a column of responses", expected, fix=fix))
     if problems:
         raise InputError(problems)
     return {theirs: ours for theirs, ours in readable.items() if ours in TRUTH}
@@ -265,20 +273,20 @@ def _missing(name: str, columns: Sequence[str], present: Sequence[str], names: C
     wanted = {"image": "image"} if no_image else {}
     wanted |= {"cell": "cells" if "cell" in names else "cell"} if no_ball else {}
     option = option_for(present, names, wanted, TRUTH, NAMES)
-    problems = [
-        Problem(name, None, *doubt, fix=option.replace("Add", "Or add", 1)) for doubt in doubtful(present, TRUTH, NAMES)
-    ]
+    problems = [*doubtful(name, present, TRUTH, NAMES, fix=option.replace("Add", "Or add", 1))]
     if no_image:
         fix = option or "Rename the column that contains the image ids to `image`"
-        problems.append(Problem(name, None, "image", listed, "a column `image`", fix=fix))
+        problems.append(Problem("missing-column", name, None, "image", listed, "a column `image`", fix=fix))
     for group in (*_PAIRS, _BOX):
         if (given := [column for column in group if column in present]) and len(given) < len(group):
             absent = ", ".join(column for column in group if column not in known)
             if absent:
                 expected = f"also the columns {absent}. Add them"
-                problems.append(Problem(name, None, absent, f"the columns {', '.join(given)}", expected))
+                problems.append(
+                    Problem("missing-column", name, None, absent, f"the columns {', '.join(given)}", expected)
+                )
     if no_ball:
         expected = "one of the columns `cell`, `cells`, `x` and `y`, `row` and `col`, or `x1`, `y1`, `x2` and `y2`"
         fix = option or "Rename the column that contains the cell of the ball to `cell`"
-        problems.append(Problem(name, None, "cell", listed, expected, fix=fix))
+        problems.append(Problem("missing-column", name, None, "cell", listed, expected, fix=fix))
     return problems

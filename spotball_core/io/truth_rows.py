@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import GridError, Problem, plain
 from spotball_core.grid import Grid, parse_label
 from spotball_core.interchange import array_of_tensor
@@ -37,6 +38,7 @@ class RowFault(Exception):
     """What is wrong with a row, in the words of `Problem`.
 
     Attributes:
+        code: the kind of problem.
         first: an earlier row that the row contradicts; None if there is none.
     """
 
@@ -45,6 +47,7 @@ class RowFault(Exception):
     expected: str
     fix: str = ""
     first: int | None = None
+    code: Code = "invalid-value"
 
 
 @dataclass
@@ -111,13 +114,13 @@ def scenes_of_rows(
 def _read(number: int, row: Mapping[str, Any]) -> _Image:
     values = {name: value for name, given in row.items() if (value := _value(given)) is not None}
     if "image" not in values:
-        raise RowFault("image", "nothing", "an image's id")
+        raise RowFault("image", "nothing", "an image's id", code="missing-value")
     given: dict[str, Any] = {name: _id(values[name], name) for name in ("sport", "image") if name in values}
     for side, other in (("width", "height"), ("height", "width")):
         if side in values:
             given[side] = _number(values[side], side, "a number of pixels")
             if other not in values:
-                raise RowFault(other, f"nothing, but a value in {side}", "values in both columns")
+                raise RowFault(other, f"nothing, but a value in {side}", "values in both columns", code="missing-value")
     if "grid" in values:
         grid = values["grid"]
         given["grid"] = grid if isinstance(grid, (Grid, GridShape)) else _json(grid, "grid")
@@ -141,16 +144,23 @@ def _add(image: _Image, first: _Image) -> None:
         expected = "each combination of `sport` and `image` once"
         fix = "Write several cells of one ball as C2;C3 in a column `cells`, or one per row in a column `cell`"
         fix = "Pass each scene once" if image.scene else fix
-        raise RowFault("image", f"a second row of {label}", expected, fix, first.row)
+        raise RowFault("image", f"a second row of {label}", expected, fix, first.row, code="duplicate")
     known = {parse_label(cell) for cell in first.ball}
     for cell in image.ball:
         if parse_label(cell) in known:
             fix = "Remove the second row. A table of responses is not a truth table"
-            raise RowFault("cell", f"a second row with {cell} of {label}", "each cell of a ball once", fix, first.row)
+            raise RowFault(
+                "cell",
+                f"a second row with {cell} of {label}",
+                "each cell of a ball once",
+                fix,
+                first.row,
+                code="duplicate",
+            )
     for name, value in image.given.items():
         if first.given.setdefault(name, value) != value:
             expected = "the same value in all rows of an image"
-            raise RowFault(name, f"{_shown(value)} for {label}", expected, first=first.row)
+            raise RowFault(name, f"{_shown(value)} for {label}", expected, first=first.row, code="incompatible-data")
     first.ball.extend(image.ball)
 
 
@@ -192,7 +202,9 @@ def _check_labels(image: _Image, grid: Grid) -> None:
             grid.position(label)
         except GridError:
             found = repr(plain(label))
-            raise RowFault(image.form, found, f"cell labels from A1 to {grid.labels[-1]}") from None
+            raise RowFault(
+                image.form, found, f"cell labels from A1 to {grid.labels[-1]}", code="invalid-cell"
+            ) from None
 
 
 def _cells(image: _Image, grid: Grid) -> list[str]:
@@ -276,7 +288,9 @@ def _box(values: Mapping[str, Any]) -> list[float] | None:
         raise RowFault("ball_box", "values for x1, y1, x2, y2 and ball_box", "only one box. Leave the others empty")
     if sides:
         if missing := [side for side in _SIDES if side not in values]:
-            raise RowFault(missing[0], f"nothing, but a value in {sides[0]}", "values in x1, y1, x2 and y2")
+            raise RowFault(
+                missing[0], f"nothing, but a value in {sides[0]}", "values in x1, y1, x2 and y2", code="missing-value"
+            )
         return [_number(values[side], side, "a number of pixels") for side in _SIDES]
     if "ball_box" not in values:
         return None
@@ -298,7 +312,9 @@ def _ball(values: Mapping[str, Any]) -> tuple[str, list[Any]]:
         given = [name for name in pair if name in values]
         if len(given) == 1:
             (missing,) = set(pair) - set(given)
-            raise RowFault(missing, f"nothing, but a value in {given[0]}", "values in both columns")
+            raise RowFault(
+                missing, f"nothing, but a value in {given[0]}", "values in both columns", code="missing-value"
+            )
         if given:
             balls[pair[0]] = [_number(values[name], name, kind) for name in pair]
     if len(balls) > 1:

@@ -79,5 +79,5 @@ def chosen(wanted: Sequence[str] | None, present: Iterable[str]) -> tuple[str, .
     if wanted is None:
         return tuple(key for key in DEFAULT if key in known) or tuple(known[:1])
     if unknown := [key for key in wanted if key not in known]:
-        raise OptionError(f"--metrics: {unknown_name('metric', unknown[0], known)}")
+        raise OptionError(unknown_name("metric", unknown[0], known), code="unknown-name", field="--metrics")
     return tuple(dict.fromkeys(wanted))

@@ -158,7 +158,7 @@ def make_leaderboard(
     tasks, notes = collect(collection.reports)
     if not tasks:
         why = notes or ["They contain no respondent with scored images. Score some responses first"]
-        raise OptionError(" ".join(["none of the reports can be ranked.", *why]))
+        raise OptionError(" ".join(["none of the reports can be ranked.", *why]), code="no-data")
     tasks = _only(tasks, sports, prompts)
     averages, more = _averages(tasks)
     drafts = [*averages, *(((task,), entries) for task, entries in _by_sport(tasks))]
@@ -178,7 +178,11 @@ def _only(
     known_prompts = {str(entry.prompt) for of_task in tasks.values() for entry in of_task.entries}
     for option, wanted, known in (("--sport", sports, known_sports), ("--prompt", prompts, known_prompts)):
         if unknown := [name for name in wanted or () if name not in known]:
-            raise OptionError(f"{option}: {unknown_name(option.removeprefix('--'), unknown[0], sorted(known))}")
+            raise OptionError(
+                unknown_name(option.removeprefix("--"), unknown[0], sorted(known)),
+                code="unknown-name",
+                field=option,
+            )
     kept = {}
     for task, of_task in tasks.items():
         entries = [e for e in of_task.entries if prompts is None or e.is_reference or str(e.prompt) in prompts]

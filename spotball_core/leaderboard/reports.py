@@ -86,7 +86,7 @@ def read_reports(
     if not reports:
         places = ", ".join(map(str, paths))
         others = f"; {n_others} other JSON {'file' if n_others == 1 else 'files'}" if n_others else ""
-        raise InputError([Problem(places, None, "reports", f"none{others}", EXPECTED)])
+        raise InputError([Problem("no-data", places, None, "reports", f"none{others}", EXPECTED)])
     if n_others:
         what = "file was skipped, because it is" if n_others == 1 else "files were skipped, because they are"
         notes.append(f"{n_others} JSON {what} not {'a score report' if n_others == 1 else 'score reports'}.")
@@ -141,7 +141,7 @@ def _read(path: Path, must_be: bool) -> ScoreReport | None:
     """Read a score report; if the file is not one, return None, or raise InputError if it must be one."""
 
     def refuse(field: str, found: str, expected: str = EXPECTED) -> InputError:
-        return InputError([Problem(str(path), None, field, found, expected)])
+        return InputError([Problem("invalid-value", str(path), None, field, found, expected)])
 
     if fault := file_fault(path):
         raise refuse("file", fault)
@@ -175,7 +175,12 @@ def _validated(path: Path, content: dict[str, Any]) -> ScoreReport:
     except ValidationError as error:
         problems = (
             Problem(
-                str(path), None, ".".join(map(str, wrong["loc"])) or "file", repr(wrong["input"])[:80], wrong["msg"]
+                "invalid-value",
+                str(path),
+                None,
+                ".".join(map(str, wrong["loc"])) or "file",
+                repr(wrong["input"])[:80],
+                wrong["msg"],
             )
             for wrong in error.errors()
         )

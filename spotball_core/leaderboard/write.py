@@ -72,7 +72,9 @@ def write_leaderboard(
         with replacing_folder(target) as beside:
             _fill(beside, board, keys, url)
     except OSError as error:
-        raise OptionError(f"{out}: the leaderboard cannot be written: {error}. Name another folder") from error
+        raise OptionError(
+            f"the leaderboard cannot be written: {error}. Name another folder", code="unwritable-output", file=out
+        ) from error
     return board
 
 

@@ -92,7 +92,7 @@ def wasserstein(
         64.0
     """
     if threads is not None and threads < 1:
-        raise OptionError(f"threads: found {threads}, expected at least 1")
+        raise OptionError(f"found {threads}, expected at least 1", field="threads")
     grid = grid_for(grid)
     costs = _Costs(*_grid_and_scale(grid, unit))
     p, q = _pair(guesses, reference, grid)
@@ -192,7 +192,7 @@ def _grid_and_scale(grid: Grid, unit: Unit) -> tuple[Grid, float]:
         return Grid(grid.rows, grid.cols, width=grid.cols, height=grid.rows), 1.0
     if unit == "diagonal":
         return grid, grid.diagonal
-    raise OptionError(f"unit: {unknown_name('unit', str(unit), ('px', 'cell', 'diagonal'))}")
+    raise OptionError(unknown_name("unit", str(unit), ("px", "cell", "diagonal")), code="unknown-name", field="unit")
 
 
 def _pair(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArray, FloatArray]:

@@ -151,8 +151,10 @@ class Second:
             return
         has = "one image" if found is None else f"{found} item{'s' * (found != 1)}"
         raise DistributionError(
-            f"{name} has {has}, but {self.name} has {self.n_images}. For several images, pass one item per image in "
-            f"both, such as a label or a list of labels. For one image, pass {self.name} as {_ONE_IMAGE[self.name]}"
+            f"found {has}, but {self.name} has {self.n_images}. For several images, pass one item per image in "
+            f"both, such as a label or a list of labels. For one image, pass {self.name} as {_ONE_IMAGE[self.name]}",
+            code="wrong-shape",
+            field=name,
         )
 
 
@@ -195,17 +197,26 @@ def grids_of(values: object, grid: Grid | None) -> tuple[Grid, ...]:
     items = values if isinstance(values, list) else [values]
     layouts = [item.layout for item in items if is_scene(item)]
     if 0 < len(layouts) < len(items):
-        raise GridError(f"scenes: found {len(layouts)} scenes among {len(items)} items. Pass scenes only, or no scenes")
+        raise GridError(
+            f"found {len(layouts)} scenes among {len(items)} items. Pass scenes only, or no scenes",
+            code="wrong-type",
+            field="scenes",
+        )
     if layouts:
         shapes = {(layout.rows, layout.cols): layout for layout in layouts}
         if len(shapes) > 1:
             raise GridError(
                 f"scenes have grids of different sizes: {', '.join(map(str, shapes.values()))}. Score the scenes of "
-                "each grid separately"
+                "each grid separately",
+                code="different-grids",
             )
         for layout in layouts:
             if grid not in (None, layout):
-                raise GridError(f"grid: found {grid}, but the scene's grid is {layout}. Pass only one of them")
+                raise GridError(
+                    f"found {grid}, but the scene's grid is {layout}. Pass only one of them",
+                    code="different-grids",
+                    field="grid",
+                )
         return tuple(layouts) if len(set(layouts)) > 1 else (layouts[0],)
     return ()
 
@@ -272,8 +283,10 @@ def pair_of(guesses: Guesses, reference: Guesses, grid: Grid) -> tuple[FloatArra
     for name, other in (("guesses", "reference"), ("reference", "guesses")):
         if _form(values[name]) == "labels" and masses[other].ndim > 1:
             raise DistributionError(
-                f"{name}: found a list of labels, which is one image, but {other} has {masses[other].shape[-2]} images."
-                ' Pass one list per image, such as [["D5"], ["D6", "E6"]]'
+                f"found a list of labels, which is one image, but {other} has {masses[other].shape[-2]} images."
+                ' Pass one list per image, such as [["D5"], ["D6", "E6"]]',
+                code="wrong-shape",
+                field=name,
             )
     check_cells(masses["guesses"], masses["reference"])
     return masses["guesses"], masses["reference"]
@@ -356,7 +369,9 @@ def _of_image(values: Any, grid: Grid | None, name: str = "guesses") -> tuple[Fl
         return _of_labels(values, grid)
     mass, unparsed = _of_numbers(values, grid, name)
     if mass.ndim > 1:
-        raise DistributionError(f"{name} has shape {mass.shape}, expected one number per cell, or labels")
+        raise DistributionError(
+            f"found shape {mass.shape}, expected one number per cell, or labels", code="wrong-shape", field=name
+        )
     return mass, unparsed
 
 
@@ -396,7 +411,8 @@ def at_place(place: int, name: str, read: Callable[..., T], item: object, grid: 
     try:
         return read(item, grid)
     except (DistributionError, GridError) as error:
-        raise type(error)(f"{name}[{place}]: {error}") from error
+        # Errors of one image name the argument, or nothing.
+        raise type(error)(error.message, code=error.code, field=f"{name}[{place}]") from error
 
 
 def checked_mass(values: object, grid: Grid | None, name: str = "guesses") -> FloatArray:
@@ -408,11 +424,13 @@ def checked_mass(values: object, grid: Grid | None, name: str = "guesses") -> Fl
     """
     mass = checked_numbers(without_mask(values, name, DistributionError, missing=0), name)
     if mass.ndim == 0 or mass.shape[-1] == 0:
-        raise DistributionError(f"{name} has shape {mass.shape}, expected (..., n_cells): one number per cell")
+        raise DistributionError(
+            f"found shape {mass.shape}, expected (..., n_cells): one number per cell", code="wrong-shape", field=name
+        )
     _check_length(mass, grid, name)
     with np.errstate(over="ignore"):
         if not np.isfinite(mass.sum(axis=-1)).all():
-            raise DistributionError(f"{name}: the sum over cells is infinite. Pass smaller counts")
+            raise DistributionError("the sum over cells is infinite. Pass smaller counts", field=name)
     return mass
 
 
@@ -423,15 +441,16 @@ def checked_numbers(values: object, what: str) -> FloatArray:
         # Reject text and complex numbers, which NumPy would convert to floats.
         numbers = np.asarray(values).astype(float, casting="same_kind", copy=False)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DistributionError(f"{what}: found {values!r:.80}, expected labels or an array of numbers") from error
+        raise DistributionError(f"found {values!r:.80}, expected labels or an array of numbers", field=what) from error
     if not np.isfinite(numbers).all():
         raise DistributionError(
-            f"{what} contains NaN or infinity. Use 0 for cells without answers, and mask missing images"
+            "found NaN or infinity. Use 0 for cells without answers, and mask missing images", field=what
         )
     if (numbers < 0).any():
         raise DistributionError(
-            f"{what} contains {numbers.min():g}, expected counts or probabilities of at least 0. Convert log "
-            "probabilities with numpy.exp"
+            f"found {numbers.min():g}, expected counts or probabilities of at least 0. Convert log probabilities with "
+            "numpy.exp",
+            field=what,
         )
     return numbers
 
@@ -446,7 +465,11 @@ def truth_of(truth: Truth, grid: Grid | None) -> BoolArray:
         known = [set() if is_missing(item) else item for item in values]
         masks = [at_place(place, "truth", _truth_of_image, item, grid) for place, item in enumerate(known)]
         if len({len(mask) for mask in masks}) > 1:
-            raise DistributionError("truth: the items have different numbers of cells. Use the same grid for all")
+            raise DistributionError(
+                "the items have different numbers of cells. Use the same grid for all",
+                code="wrong-shape",
+                field="truth",
+            )
         return np.array(masks, dtype=bool).reshape(len(masks), -1 if masks else (grid or Grid.standard()).n_cells)
     return _truth_of_image(values, grid)
 
@@ -457,8 +480,9 @@ def _truth_of_image(values: Any, grid: Grid | None) -> BoolArray:
     if is_ground_truth(values):
         if grid is not None and (grid.rows, grid.cols) != (values.grid.rows, values.grid.cols):
             raise GridError(
-                f"grid: found {grid}, but `truth` has a grid of {values.grid.rows}x{values.grid.cols}. Pass the same "
-                "grid"
+                f"found {grid}, but `truth` has a grid of {values.grid.rows}x{values.grid.cols}. Pass the same grid",
+                code="different-grids",
+                field="grid",
             )
         return values.mask
     if isinstance(values, str):
@@ -473,12 +497,14 @@ def _truth_of_image(values: Any, grid: Grid | None) -> BoolArray:
     except DistributionError:
         raise
     except (TypeError, ValueError, RuntimeError) as error:
-        raise DistributionError(f"truth: found {values!r:.80}, {expected}") from error
+        raise DistributionError(f"found {values!r:.80}, {expected}", field="truth") from error
     if mask.ndim == 0 or mask.dtype.kind not in "biuf":
-        raise DistributionError(f"truth: found {values!r:.80}, {expected}")
+        raise DistributionError(f"found {values!r:.80}, {expected}", field="truth")
     _check_length(mask, grid, "truth")
     if mask.dtype.kind != "b" and not np.isin(mask, (0, 1)).all():
-        raise DistributionError("truth contains values other than 0 and 1. Pass 1 for cells with the ball, else 0")
+        raise DistributionError(
+            "found values other than 0 and 1. Pass 1 for cells with the ball, else 0", field="truth"
+        )
     return mask.astype(bool)
 
 
@@ -509,15 +535,21 @@ def boxes_of(players: Players) -> FloatArray:
     corners: object = (
         [box.corners if _is_player_box(box) else box for box in players] if isinstance(players, Sequence) else players
     )
-    corners = without_mask(array_of_tensor(corners), "a box", GridError, missing=np.nan)
+    corners = without_mask(array_of_tensor(corners), "boxes", GridError, missing=np.nan)
     try:
         boxes: FloatArray = np.asarray(corners, dtype=float)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise GridError(f"players: found {players!r:.80}, expected boxes [[x1, y1, x2, y2], ...]") from error
+        raise GridError(
+            f"found {players!r:.80}, expected boxes [[x1, y1, x2, y2], ...]", code="invalid-boxes", field="players"
+        ) from error
     if boxes.size == 0:
         boxes = boxes.reshape(*boxes.shape[:-2], 0, 4) if boxes.ndim >= 2 else np.empty((0, 4))
     if boxes.ndim < 2 or boxes.shape[-1] != 4:
-        raise GridError(f"players: boxes have shape {boxes.shape}, expected (..., n_boxes, 4): x1, y1, x2, y2 per box")
+        raise GridError(
+            f"boxes have shape {boxes.shape}, expected (..., n_boxes, 4): x1, y1, x2, y2 per box",
+            code="invalid-boxes",
+            field="players",
+        )
     return boxes
 
 
@@ -559,7 +591,8 @@ def check_cells(first: AnyArray, second: AnyArray) -> None:
     if first.shape[-1] != second.shape[-1]:
         raise DistributionError(
             f"the arguments have {first.shape[-1]} and {second.shape[-1]} cells on "
-            "the last axis. Use the same grid for both"
+            "the last axis. Use the same grid for both",
+            code="wrong-shape",
         )
     common_shape(first, second)
 
@@ -573,22 +606,33 @@ def common_shape(first: AnyArray, second: AnyArray) -> tuple[int, ...]:
     except ValueError as error:
         raise DistributionError(
             f"the arguments have shapes {first.shape} and {second.shape}, which do not broadcast. Pass the same number "
-            "of images to both"
+            "of images to both",
+            code="wrong-shape",
         ) from error
 
 
 def _check_length(array: AnyArray, grid: Grid | None, what: str) -> None:
     if grid is None or array.shape[-1] == grid.n_cells:
         return
-    has = f"{what} has {array.shape[-1]} values on the last axis, but the grid {grid} has {grid.n_cells} cells."
+    has = f"found {array.shape[-1]} values on the last axis, but the grid {grid} has {grid.n_cells} cells."
     if array.shape[-1] == 2:
-        raise DistributionError(f"{has} If these are points in pixels, convert each to its cell: grid.cell_at(x, y)")
+        raise DistributionError(
+            f"{has} If these are points in pixels, convert each to its cell: grid.cell_at(x, y)",
+            code="wrong-shape",
+            field=what,
+        )
     if array.ndim == 1 and array.dtype.kind in "iuf" and (array == np.floor(array)).all() and array.max() > 1:
         raise DistributionError(
             f"{has} Pass one value per cell, row by row. If these are indices of cells, convert each to its label: "
-            "grid.label(index)"
+            "grid.label(index)",
+            code="wrong-shape",
+            field=what,
         )
-    raise DistributionError(f"{has} Pass one value per cell, row by row{_reshaped(array, grid)}, or another grid")
+    raise DistributionError(
+        f"{has} Pass one value per cell, row by row{_reshaped(array, grid)}, or another grid",
+        code="wrong-shape",
+        field=what,
+    )
 
 
 def _reshaped(array: AnyArray, grid: Grid) -> str:

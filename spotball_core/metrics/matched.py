@@ -524,4 +524,4 @@ def _rows(mass: FloatArray) -> FloatArray:
 
 def _check(draws: int) -> None:
     if draws < 1:
-        raise OptionError(f"draws: found {draws}, expected at least 1")
+        raise OptionError(f"found {draws}, expected at least 1", field="draws")

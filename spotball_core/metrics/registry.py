@@ -33,7 +33,8 @@ def _symmetric_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArra
     if len(data.grids) > 1:
         raise OptionError(
             "images differ in size, so distances from their centers cannot be pooled. Score the images of each size "
-            "separately"
+            "separately",
+            code="different-grids",
         )
     return lambda p, q: strategy.symmetric_center_bias(p, q, grid=data.grid)
 

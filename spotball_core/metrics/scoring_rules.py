@@ -69,7 +69,7 @@ def log_score(
         0.7029
     """
     if not 0 < smoothing <= 1:
-        raise OptionError(f"smoothing: found {smoothing}, expected more than 0 and at most 1")
+        raise OptionError(f"found {smoothing}, expected more than 0 and at most 1", field="smoothing")
     given = arguments(guesses, truth, grid)
     p, mask = _shares(given.mass), given.truth
     known = mask.any(axis=-1)

@@ -393,16 +393,17 @@ def window_mask(grid: Grid, window: Window | None = None) -> BoolArray:
         if (grid.rows, grid.cols) != (6, 10):
             raise OptionError(
                 f"the center window from the paper is defined for a 6 x 10 grid, but this grid is {grid}. In Python, "
-                "pass `window`"
+                "pass `window`",
+                code="different-grids",
             )
         window = PAPER_WINDOW
     (top, bottom), (left, right) = window
     if not (1 <= top <= bottom <= grid.rows and 1 <= left <= right <= grid.cols):
-        raise OptionError(f"window: {window} is not inside the grid of {grid.rows} x {grid.cols} cells")
+        raise OptionError(f"{window} is not inside the grid of {grid.rows} x {grid.cols} cells", field="window")
     rows, cols = np.divmod(np.arange(grid.n_cells), grid.cols)
     return (rows >= top - 1) & (rows < bottom) & (cols >= left - 1) & (cols < right)
 
 
 def _check_share(name: str, value: float) -> None:
     if not 0 < value <= 1:
-        raise OptionError(f"{name}: found {value}, expected more than 0 and at most 1")
+        raise OptionError(f"found {value}, expected more than 0 and at most 1", field=name)

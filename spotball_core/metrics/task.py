@@ -190,7 +190,7 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
         0.5
     """
     if k < 1:
-        raise OptionError(f"k: found {k}, expected at least 1")
+        raise OptionError(f"found {k}, expected at least 1", field="k")
     given = arguments(guesses, truth, grid)
     mass, mask = np.broadcast_arrays(given.mass, given.truth)
     k = min(k, mass.shape[-1])

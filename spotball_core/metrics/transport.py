@@ -291,7 +291,9 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
             problem = check_result(code)
         if problem is not None:
             cause = problem.partition(".")[0]
-            raise DistributionError(f"the transport solver did not reach the optimum: {cause}. Use a coarser grid")
+            raise DistributionError(
+                f"the transport solver did not reach the optimum: {cause}. Use a coarser grid", code="cannot-estimate"
+            )
     return np.concatenate([values for values, _ in solved])
 
 

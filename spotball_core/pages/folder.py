@@ -61,7 +61,11 @@ def check_replaceable(
         is_ours: whether a path within the folder is one that the command writes.
     """
     if out.exists() and not out.is_dir():
-        raise OptionError(f"--out: {out} is a file, expected a folder for the {what}. Name another folder")
+        raise OptionError(
+            f"{out} is a file, expected a folder for the {what}. Name another folder",
+            code="output-exists",
+            field="--out",
+        )
     if not out.exists() or not any(out.iterdir()):
         return
     held = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
@@ -73,7 +77,9 @@ def check_replaceable(
     if not is_earlier or others:
         contents = f": it contains {', '.join(others[:5])}" if others else ""
         raise OptionError(
-            f"--out: {out} is not empty and is not an earlier {what}{contents}. Name another folder, or empty this one"
+            f"{out} is not empty and is not an earlier {what}{contents}. Name another folder, or empty this one",
+            code="output-exists",
+            field="--out",
         )
 
 
@@ -114,7 +120,9 @@ def write_folder(
                 (beside / NUMBERS).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
                 drawn.finish()
         except OSError as error:
-            raise OptionError(f"--out: cannot write to {out}: {error}. Name another folder") from error
+            raise OptionError(
+                f"cannot write to {out}: {error}. Name another folder", code="unwritable-output", field="--out"
+            ) from error
 
 
 def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list[Section]:

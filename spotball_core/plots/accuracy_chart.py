@@ -34,7 +34,8 @@ def accuracy_chart(report: ScoreReport) -> Figure:
     if not any(means.values()):
         raise OptionError(
             "no respondent other than `oracle` has an accuracy to draw. Add `ball_cells` to the scenes, or responses "
-            "of another respondent"
+            "of another respondent",
+            code="no-data",
         )
     order = sorted(means, key=lambda name: -sum(means[name]) / (len(means[name]) or 1))
     sports = dict.fromkeys(group.sport for group in drawn)

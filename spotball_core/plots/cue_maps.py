@@ -139,7 +139,9 @@ def check_maps(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OptionError(f"{out}: cannot create this folder: {error.strerror}. Name another folder") from error
+        raise OptionError(
+            f"cannot create this folder: {error.strerror}. Name another folder", code="unwritable-output", file=out
+        ) from error
 
 
 def photo_pixels(photo: Path | None, width: int | None = None) -> IntArray | None:

@@ -102,9 +102,13 @@ def guess_maps(
         ['the ball', 'me']
     """
     if not guesses:
-        raise OptionError("guesses: found none. Pass the guesses of at least one sport")
+        raise OptionError("found none. Pass the guesses of at least one sport", code="no-data", field="guesses")
     if missing := [sport for sport in guesses if sport not in truth]:
-        raise OptionError(f"truth: found nothing for {', '.join(missing)}. Pass the ball's cells of each sport")
+        raise OptionError(
+            f"found nothing for {', '.join(missing)}. Pass the ball's cells of each sport",
+            code="no-data",
+            field="truth",
+        )
     sports = tuple(
         SportMaps(
             sport,

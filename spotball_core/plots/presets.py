@@ -122,7 +122,8 @@ def draw_preset(chart: Chart, preset: FigurePreset, frame: FigureFrame, folder: 
                 path = folder / size.name / f"{'-'.join(parts)}{ending}"
                 if path in written:
                     raise OptionError(
-                        f"two panels of {name} have the same file name: {path.name}. Rename a respondent or sport"
+                        f"two panels of {name} have the same file name: {path.name}. Rename a respondent or sport",
+                        code="duplicate",
                     )
                 path.parent.mkdir(parents=True, exist_ok=True)
                 save_figure(figure, path, dpi=DPI)

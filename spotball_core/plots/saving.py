@@ -38,7 +38,11 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
 
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise OptionError(f"{path}: this picture format is not supported. Use one of {', '.join(FORMATS)}")
+        raise OptionError(
+            f"this picture format is not supported. Use one of {', '.join(FORMATS)}",
+            code="unsupported-format",
+            file=path,
+        )
     # Use TrueType fonts in PDF files, which journals require, and SVG ids that do not change between runs.
     with (
         replacing(path) as beside,

@@ -63,7 +63,9 @@ def analyze(
     vectors, sentences = np.asarray(text_embeddings), np.asarray(template_embeddings)
     for name, array, n in (("texts", vectors, len(rationales.texts)), ("templates", sentences, len(templates.texts))):
         if array.ndim != 2 or len(array) != n:
-            raise OptionError(f"embeddings of {n} {name} have shape {array.shape}, expected ({n}, d)")
+            raise OptionError(
+                f"embeddings of {n} {name} have shape {array.shape}, expected ({n}, d)", code="wrong-shape"
+            )
     in_sets = sum(templates.sizes)
     similar = cosines(vectors, sentences[:in_sets])
     neutral = cosines(sentences[in_sets:], sentences[:in_sets]) if templates.neutral else None

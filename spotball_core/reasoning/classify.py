@@ -87,12 +87,14 @@ def classify(
         ([0.0, 0.8], ['pose'])
     """
     if len(template_embeddings) < 2:
-        raise OptionError(f"templates: found {len(template_embeddings)} categories, expected at least 2")
+        raise OptionError(f"found {len(template_embeddings)} categories, expected at least 2", field="templates")
     parts = [np.asarray(part, dtype=float) for part in template_embeddings.values()]
     if any(part.ndim != 2 or not len(part) or part.shape[1] != parts[0].shape[1] for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
         raise OptionError(
-            f"templates: found shapes {shapes}, expected at least one row per category and equal numbers of columns"
+            f"found shapes {shapes}, expected at least one row per category and equal numbers of columns",
+            code="wrong-shape",
+            field="templates",
         )
     columns = np.concatenate(parts)
     means = mean_over(set_numbers([len(part) for part in parts]), len(parts))
@@ -115,11 +117,16 @@ def weighted_mean(values: FloatArray, weights: ArrayLike | None = None) -> Float
     """
     share = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if share.shape != (len(values),) or not np.isfinite(share).all() or (share < 0).any():
-        raise OptionError(f"weights: found shape {share.shape}, expected {len(values)} finite numbers of at least 0")
+        raise OptionError(
+            f"found shape {share.shape}, expected {len(values)} finite numbers of at least 0",
+            code="wrong-shape",
+            field="weights",
+        )
     usable = np.isfinite(values).all(axis=1) & (share > 0)
     if not usable.any():
         raise OptionError(
-            "the offset cannot be computed, because no reference text has an embedding and a weight above 0"
+            "the offset cannot be computed, because no reference text has an embedding and a weight above 0",
+            code="cannot-estimate",
         )
     mean: FloatArray = share[usable] @ values[usable] / share[usable].sum()
     return mean

@@ -41,7 +41,8 @@ def picture(report: ReasoningReport) -> PagePicture:
     """
     if not report.panels:
         raise OptionError(
-            "the report has no rationales of people or models, so the figure would be empty. Add their responses"
+            "the report has no rationales of people or models, so the figure would be empty. Add their responses",
+            code="no-data",
         )
     chart = DotChart(
         tuple(_panel(panel, report) for panel in report.panels),

@@ -70,13 +70,16 @@ class GroupedRationales:
         if table["_image"].null_count():
             sport, image = table.filter(pl.col("_image").is_null()).select("sport", "image").row(0)
             raise OptionError(
-                f"the scenes do not contain {sport}/{image}, an image with a rationale. Use the ids of the scenes file"
+                f"the scenes do not contain {sport}/{image}, an image with a rationale. Use the ids of the scenes file",
+                code="unknown-image",
             )
         responses = table.filter(~pl.col("_control")).drop("_control")
         directed = pl.Series("text", np.flatnonzero(has_direction), dtype=pl.Int64)
         with_text = responses.filter(pl.col("text").is_in(directed.implode()))
         if with_text.is_empty():
-            raise OptionError("the embeddings of all rationales are zero or not finite. Use another embedder")
+            raise OptionError(
+                "the embeddings of all rationales are zero or not finite. Use another embedder", code="unusable-model"
+            )
         names = sorted(
             with_text.select(_PARTS).unique().rows(), key=lambda name: reading_order(name[0], name[2], *name[1::2])
         )

@@ -77,7 +77,7 @@ def read_rationales(
             expected = f"responses with rationales in the column `{COLUMN}`"
             raise InputError(
                 [
-                    Problem(str(path), None, "file", "a counts file, which contains no rationales", expected)
+                    Problem("no-data", str(path), None, "file", "a counts file, which contains no rationales", expected)
                     for path in count_files
                 ]
             )
@@ -86,7 +86,9 @@ def read_rationales(
     if not found.texts:
         names = ", ".join(source.name for source in sources)
         actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
-        raise InputError([Problem(names, None, COLUMN, actual, f"rationales in the column `{COLUMN}`")])
+        raise InputError(
+            [Problem("invalid-value", names, None, COLUMN, actual, f"rationales in the column `{COLUMN}`")]
+        )
     return found
 
 

@@ -310,11 +310,13 @@ def read_reasoning(path: Path) -> ReasoningReport:
         parse_json(text)
         return ReasoningReport.model_validate_json(text)
     except OSError as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a file that can be read")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(path), None, "file", str(error), "a file that can be read")]
+        ) from error
     except ValueError as error:
         where, actual = "file", str(error)
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             where, actual = ".".join(map(str, first["loc"])) or "file", first["msg"]
         expected = "the output of `spotball reasoning --format json`"
-        raise InputError([Problem(str(path), None, where, actual, expected)]) from error
+        raise InputError([Problem("invalid-value", str(path), None, where, actual, expected)]) from error

@@ -129,7 +129,7 @@ def relabel(
 def _labelings(sizes: Sequence[int], labelings: int, seed: int) -> IntArray:
     """Return the set number of each template, shape (1 + labelings, k): the true sets first, then random sets."""
     if labelings < 1:
-        raise OptionError(f"labelings: found {labelings}, expected at least 1")
+        raise OptionError(f"found {labelings}, expected at least 1", field="labelings")
     true = set_numbers(sizes)
     generator = generator_for(seed, "labelings", *map(str, sizes))
     return np.concatenate([true[None], generator.permuted(np.tile(true, (labelings, 1)), axis=1)])

@@ -64,11 +64,14 @@ def cosines(embeddings: ArrayLike, templates: ArrayLike) -> FloatArray:
     columns = np.asarray(templates, dtype=float)
     if rows.ndim != 2 or columns.ndim != 2 or rows.shape[1] != columns.shape[1] or not columns.size:
         raise OptionError(
-            f"embeddings have shape {rows.shape} and templates {columns.shape}, expected (n, d) and (k, d)"
+            f"embeddings have shape {rows.shape} and templates {columns.shape}, expected (n, d) and (k, d)",
+            code="wrong-shape",
         )
     directions = unit(columns)
     if not np.isfinite(directions).all():
-        raise OptionError("the embedding of a template is zero or not finite. Use another embedder")
+        raise OptionError(
+            "the embedding of a template is zero or not finite. Use another embedder", code="unusable-model"
+        )
     result = np.empty((len(rows), len(columns)))
     step = max(1, _BLOCK // rows.shape[1])
     for start in range(0, len(rows), step):

@@ -57,9 +57,9 @@ def stated_cues(
         OptionError: if the numbers of categories and texts differ, or for fewer than one permutation.
     """
     if len(category) != len(rationales.texts):
-        raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts")
+        raise OptionError(f"{len(category)} categories for {len(rationales.texts)} texts", code="wrong-shape")
     if permutations < 1:
-        raise OptionError(f"permutations: found {permutations}, expected at least 1")
+        raise OptionError(f"found {permutations}, expected at least 1", field="permutations")
     by_group = _shares(scoring, rationales, category, len(names))
     sports = dict.fromkeys(str(group.sport) for group in by_group)
     by_sport = {sport: scores_of_sport(scoring, sport, None) for sport in sports}

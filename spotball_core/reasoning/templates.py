@@ -52,7 +52,7 @@ class Templates:
         values = (self.name, self.version, self.categories, self.keywords, self.neutral)
         if faults := list(_faults(*values)):
             messages = (f"{where}: found {actual}, expected {expected}" for where, actual, expected in faults)
-            raise OptionError(f"templates {self.name!r}: {'; '.join(messages)}")
+            raise OptionError(f"templates {self.name!r}: {'; '.join(messages)}", code="invalid-value")
 
     @cached_property
     def digest(self) -> str:
@@ -100,13 +100,17 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
         return Templates(*_values(tomllib.loads(file.read_text(encoding="utf-8"))))
     path = Path(name_or_path)
     if not path.is_file():
-        raise OptionError(f"{unknown_name('templates', str(path), BUILT_IN)}, or the path of a templates file")
+        raise OptionError(
+            f"{unknown_name('templates', str(path), BUILT_IN)}, or the path of a templates file", code="unknown-name"
+        )
     fields = read_toml(path, "templates")
     faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
     if not faults and fields["name"] in BUILT_IN:
         faults = [("name", repr(fields["name"]), "another name, because built-in templates have this name")]
     if faults:
-        raise InputError([Problem(str(path), None, where, actual, expected) for where, actual, expected in faults])
+        raise InputError(
+            [Problem("invalid-value", str(path), None, where, actual, expected) for where, actual, expected in faults]
+        )
     return Templates(*_values(fields))
 
 

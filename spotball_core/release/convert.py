@@ -72,7 +72,9 @@ class Release:
             with replacing_folder(out) as beside:
                 self._fill(beside, on_progress)
         except OSError as error:
-            raise OptionError(f"{out}: the dataset cannot be written: {error}. Name another folder") from error
+            raise OptionError(
+                f"the dataset cannot be written: {error}. Name another folder", code="unwritable-output", file=out
+            ) from error
 
     def _response_files(self) -> dict[str, pl.DataFrame]:
         parts = self.responses.partition_by("respondent", as_dict=True)
@@ -95,10 +97,12 @@ class Release:
         if not out.exists():
             return
         if not out.is_dir():
-            raise OptionError(f"--out: {out} is a file. Name a folder for the dataset")
+            raise OptionError(f"{out} is a file. Name a folder for the dataset", code="output-exists", field="--out")
         if not any(out.iterdir()):
             return
-        refusal = OptionError(f"--out: {out} is not empty and is not an earlier import. Name another folder")
+        refusal = OptionError(
+            f"{out} is not empty and is not an earlier import. Name another folder", code="output-exists", field="--out"
+        )
         existing = {
             path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()
         }
@@ -108,8 +112,10 @@ class Release:
         own_files = {SCENES, *self._response_files(), *(scene.path for scene in self.scenes if scene.path)}
         if foreign := sorted(existing - own_files):
             raise OptionError(
-                f"--out: {out} contains files that the import did not write: {listed(foreign)}. Move them away, or "
-                "name another folder"
+                f"{out} contains files that the import did not write: {listed(foreign)}. Move them away, or "
+                "name another folder",
+                code="output-exists",
+                field="--out",
             )
         try:
             old = {scene.key for scene in read_scenes(out / SCENES)}
@@ -145,5 +151,7 @@ def data_folder(folder: Path) -> Path:
     """Return the `data` folder of a release, given this folder or its parent; raise InputError if it is missing."""
     if not folder.is_dir():
         actual = "a file" if folder.exists() else "no such folder"
-        raise broken(folder, "folder", actual, "the folder of the release, or its data folder. Check the path")
+        raise broken(
+            "wrong-file", folder, "folder", actual, "the folder of the release, or its data folder. Check the path"
+        )
     return folder / "data" if (folder / "data").is_dir() else folder

@@ -135,7 +135,7 @@ class ReleaseReader:
     def _leave_out(self, path: Path) -> None:
         """Record that a file is not part of the release layout; raise InputError for a link to a folder."""
         if path.is_symlink() and path.is_dir():
-            raise broken(path, "folder", "a link to a folder", "a folder. Replace the link by the folder")
+            raise broken("wrong-file", path, "folder", "a link to a folder", "a folder. Replace the link by the folder")
         if not path.is_dir():
             self.left_out.append(self._where(path))
 
@@ -174,7 +174,7 @@ class ReleaseReader:
                     truth_files += 1
                     self._check_file(path)
                     if truth_sport != sport:
-                        raise broken(path, "file name", path.name, f"the ground truth of {sport}")
+                        raise broken("wrong-file", path, "file name", path.name, f"the ground truth of {sport}")
                     self._read_truth(path, sport)
                 else:
                     self._leave_out(path)
@@ -182,7 +182,11 @@ class ReleaseReader:
             if not truth_files:
                 expected = "at least one file such as images/soccer/soccer_gt.csv"
                 raise broken(
-                    self.data, "ground truth", "none", f"{expected}. Name the folder of the downloaded release"
+                    "wrong-file",
+                    self.data,
+                    "ground truth",
+                    "none",
+                    f"{expected}. Name the folder of the downloaded release",
                 )
 
     def _add_image_file(self, key: Key, path: Path) -> None:
@@ -315,6 +319,7 @@ class ReleaseReader:
                 place = (match["who"], match["part"], sport)
                 if place in files:
                     raise broken(
+                        "wrong-file",
                         path,
                         "file name",
                         f"a second file of {sport}, next to {files[place].name}",

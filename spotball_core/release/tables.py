@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import GridError, InputError, Problem, plain
 from spotball_core.grid import Grid, parse_label
 from spotball_core.io.column_checks import doubtful
@@ -78,17 +79,19 @@ def read_table(
         # Polars would treat brackets and stars in a file's name as a pattern.
         rows = pl.read_csv(glob.escape(str(path.absolute())), infer_schema=False, row_index_name="record")
     except OSError as error:
-        raise broken(path, "file", str(error), "a readable csv file") from error
+        raise broken("unreadable-file", path, "file", str(error), "a readable csv file") from error
     except pl.exceptions.PolarsError as error:
         raise unreadable(path, error) from error
     rows = rows.with_columns(csv_restored(pl.col(pl.String)))
     columns = rows.columns[1:]
     if any("\r" in name for name in columns):
-        raise broken(path, "file", "lines that end in CR only", "lines that end in LF or CR LF")
+        raise broken("invalid-csv", path, "file", "lines that end in CR only", "lines that end in LF or CR LF")
     if missing := [column for column in needed if column not in columns]:
         actual = f"the columns {plain(', '.join(columns), 200)}"
-        raise InputError([Problem(str(path), 1, column, actual, f"a column {column}") for column in missing])
-    if doubts := [Problem(str(path), 1, *doubt) for doubt in doubtful(columns, (*needed, *optional))]:
+        raise InputError(
+            [Problem("missing-column", str(path), 1, column, actual, f"a column {column}") for column in missing]
+        )
+    if doubts := [*doubtful(str(path), columns, (*needed, *optional))]:
         raise InputError(doubts)
     absent = [pl.lit(None, dtype=pl.String).alias(column) for column in optional if column not in columns]
     name = pl.col("image").str.extract(r"([^/\\]+)$")
@@ -102,7 +105,7 @@ def read_table(
         )
     )
     if rows.is_empty() and not may_be_empty:
-        raise broken(path, "file", "no rows", "a header and at least one row")
+        raise broken("no-data", path, "file", "no rows", "a header and at least one row")
     if sport:
         return rows.with_columns(in_sport=pl.lit(sport))
     stated = pl.col("sport").str.strip_chars()
@@ -130,7 +133,11 @@ def check(path: Path, rows: pl.DataFrame, *demands: Demand) -> None:
     """Raise InputError if a row does not satisfy all demands (see `Demand`). It lists all problems."""
     faults = [
         rows.filter(~holds.fill_null(False)).select(
-            _record="record", field=pl.lit(field), found=pl.format("'{}'", field), expected=pl.lit(expected)
+            _record="record",
+            code=pl.when(pl.col(field).is_null()).then(pl.lit("missing-value")).otherwise(pl.lit("invalid-value")),
+            field=pl.lit(field),
+            found=pl.format("'{}'", field),
+            expected=pl.lit(expected),
         )
         for field, holds, expected in demands
     ]
@@ -189,9 +196,9 @@ def _on_grid(position: tuple[int, int]) -> Reading:
         return None, "outside the grid"
 
 
-def broken(path: Path, field: str, actual: str, expected: str) -> InputError:
+def broken(code: Code, path: Path, field: str, actual: str, expected: str) -> InputError:
     """Return the error for one problem of a whole file or folder."""
-    return InputError([Problem(str(path), None, field, actual, expected)])
+    return InputError([Problem(code, str(path), None, field, actual, expected)])
 
 
 def listed(items: list[str], most: int = 8) -> str:

@@ -51,7 +51,9 @@ def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[
             columns = reader.fieldnames or []
             if missing := [column for column in needed if column not in columns]:
                 actual = f"the columns {', '.join(columns) or 'none'}"
-                problems += (Problem(str(path), 1, column, actual, f"a column {column}") for column in missing)
+                problems += (
+                    Problem("missing-column", str(path), 1, column, actual, f"a column {column}") for column in missing
+                )
                 return
             seen: set[tuple[str, ...]] = set()
             for row in reader:
@@ -59,11 +61,13 @@ def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[
                 condition = tuple(cells[key].lower() for key in _KEYS)
                 if condition in seen:
                     actual = f"a second row of {', '.join(filter(None, condition))}"
-                    problems.append(Problem(str(path), reader.line_num, "row", actual, "each condition once"))
+                    problems.append(
+                        Problem("duplicate", str(path), reader.line_num, "row", actual, "each condition once")
+                    )
                 seen.add(condition)
                 yield _figures(path, reader.line_num, cells, source, problems)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problems.append(Problem(str(path), None, "file", str(error), "a readable csv file in UTF-8"))
+        problems.append(Problem("invalid-csv", str(path), None, "file", str(error), "a readable csv file in UTF-8"))
 
 
 def _figures(
@@ -71,7 +75,14 @@ def _figures(
 ) -> list[Published]:
     def wrong(field: str, expected: str) -> None:
         problems.append(
-            Problem(str(path), line, field, repr(cells[field])[:80] if cells[field] else "nothing", expected)
+            Problem(
+                "missing-value",
+                str(path),
+                line,
+                field,
+                repr(cells[field])[:80] if cells[field] else "nothing",
+                expected,
+            )
         )
 
     n_before = len(problems)

@@ -27,8 +27,10 @@ def scene_records(scenes: object) -> tuple[Scene, ...]:
             return items
         found = f"items of type {min(others)}"
     raise OptionError(
-        f"scenes: found {found}, expected a list of Scene records. Read a scenes file with `read_scenes`, or convert "
-        "each dictionary with `Scene.model_validate`"
+        f"found {found}, expected a list of Scene records. Read a scenes file with `read_scenes`, or convert "
+        "each dictionary with `Scene.model_validate`",
+        code="wrong-type",
+        field="scenes",
     )
 
 
@@ -39,7 +41,7 @@ def path_of(name: str, path: object) -> Path:
         OptionError: if the argument is not a path.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise OptionError(f"{name}: found {type(path).__name__}, expected a path")
+        raise OptionError(f"found {type(path).__name__}, expected a path", code="wrong-type", field=name)
     return Path(path)
 
 
@@ -58,5 +60,5 @@ def whole_number(name: str, number: object, *, least: int) -> int:
     except TypeError:
         integer = least - 1
     if isinstance(number, bool) or integer < least:
-        raise OptionError(f"{name}: found {number!r}, expected a whole number of at least {least}")
+        raise OptionError(f"found {number!r}, expected a whole number of at least {least}", field=name)
     return integer

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ _KINDS = {
 
 _STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
 """Matches a validator's message that states what is wrong instead of what was expected."""
+
+
+_CODES: dict[str, Code] = {"missing": "missing-value", "extra_forbidden": "unknown-key"}
+"""Codes of pydantic's error types; the code of all others is `invalid-value`."""
 
 
 def problems_of_record(
@@ -104,7 +109,8 @@ def _problem(
     actual = actual if len(actual) <= 80 else f"{actual[:77]}..."
     if _is_statement(detail):
         actual += f" ({_message(detail)})"
-    return Problem(file, line, field, actual, expected_of(detail), fix=_fix(detail, model, parts))
+    code = _CODES.get(detail["type"], "invalid-value")
+    return Problem(code, file, line, field, actual, expected_of(detail), fix=_fix(detail, model, parts))
 
 
 def _fix(detail: ErrorDetails, model: type[BaseModel] | None, parts: list[str]) -> str:

@@ -80,7 +80,7 @@ def json_schema(name: str) -> dict[str, Any]:
     """
     all_formats = formats()
     if name not in all_formats:
-        raise OptionError(unknown_name("schema", name, all_formats))
+        raise OptionError(unknown_name("schema", name, all_formats), code="unknown-name")
     body = TypeAdapter(all_formats[name].of).json_schema(schema_generator=_Generator)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,

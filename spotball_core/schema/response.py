@@ -133,13 +133,15 @@ class PredictionDistribution(_Answer):
             for label in self.probabilities:
                 if (first := labels.setdefault(grid.index(label), label)) != label:
                     raise DistributionError(
-                        f"probabilities: {first!r} and {label!r} name the same cell. Name each cell once"
+                        f"{first!r} and {label!r} name the same cell. Name each cell once", field="probabilities"
                     )
             mass[list(labels)] = list(self.probabilities.values())
         else:
             if len(self.probabilities) != grid.n_cells:
                 raise DistributionError(
-                    f"probabilities: found {len(self.probabilities)} numbers, expected {grid.n_cells}, one per cell"
+                    f"found {len(self.probabilities)} numbers, expected {grid.n_cells}, one per cell",
+                    code="wrong-shape",
+                    field="probabilities",
                 )
             mass[:] = self.probabilities
         normalized: FloatArray = mass / mass.sum()

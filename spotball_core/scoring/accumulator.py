@@ -116,7 +116,11 @@ class Accumulator:
         mass, unparsed = mass_of(guesses, self._grid, second=Second("images", shape, is_list))
         whole, parts = self._divided(np.concatenate([mass, unparsed[..., None]], axis=-1).reshape(-1, shape[-1] + 1))
         if len(whole) != len(places):
-            raise DistributionError(f"guesses has {len(whole)} images, but images has one. Pass a list of images")
+            raise DistributionError(
+                f"found {len(whole)} images, but images has one. Pass a list of images",
+                code="wrong-shape",
+                field="guesses",
+            )
         np.add.at(self._whole, places, whole)
         for i in np.flatnonzero(parts.any(axis=1)):
             # Carry over at once, so that the fractional parts do not overflow.
@@ -130,7 +134,8 @@ class Accumulator:
             if [scene.key for scene in other.scenes] != [scene.key for scene in self.scenes]:
                 raise OptionError(
                     "accumulators of different scenes cannot be merged. Create them with the same scenes in the same "
-                    "order"
+                    "order",
+                    code="different-grids",
                 )
             parts = self._parts + other._parts
             self._whole += other._whole + parts // PARTS
@@ -191,7 +196,9 @@ class Accumulator:
         except (KeyError, TypeError):
             swapped = ". Pass the guesses first, then the images" if key in self._grid.labels else ""
             raise OptionError(
-                f"images: {image!r} matches no scene or several scenes. Pass a Scene or (sport, image){swapped}"
+                f"{image!r} matches no scene or several scenes. Pass a Scene or (sport, image){swapped}",
+                code="ambiguous-name",
+                field="images",
             ) from None
 
     @staticmethod
@@ -200,7 +207,8 @@ class Accumulator:
         are_counts, total = (table == np.floor(table)).all(axis=1), table.sum(axis=1)
         if (odd := np.flatnonzero(~are_counts & (np.abs(total - 1) > SUM_TOLERANCE))).size:
             raise DistributionError(
-                f"guesses[{odd[0]}] sums to {total[odd[0]]:g}, expected probabilities that sum to 1, or whole counts"
+                f"found a sum of {total[odd[0]]:g}, expected probabilities that sum to 1, or whole counts",
+                field=f"guesses[{odd[0]}]",
             )
         whole = np.where(are_counts[:, None], table, 0.0).astype(np.int64)
         shares = np.where(are_counts[:, None], 0.0, table / np.where(are_counts, 1.0, total)[:, None])

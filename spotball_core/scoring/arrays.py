@@ -72,7 +72,11 @@ def score_arrays(
     shape = np.broadcast_shapes((1, 1), of_images.mass.shape, of_images.truth.shape)
     mass, mask = np.broadcast_to(of_images.mass, shape), np.broadcast_to(of_images.truth, shape)
     if len(shape) != 2 or not len(mass):
-        raise DistributionError(f"guesses has shape {shape}, expected (n_images, n_cells), with at least one image")
+        raise DistributionError(
+            f"found shape {shape}, expected (n_images, n_cells), with at least one image",
+            code="wrong-shape",
+            field="guesses",
+        )
     unparsed = np.broadcast_to(of_images.unparsed, len(mass))
     images = Second("truth", shape, is_list=True)
     given: dict[str, Any] = {"truth": mask}
@@ -86,7 +90,11 @@ def score_arrays(
         images.check(len(given["players"]["near"]), "players")
     weight = np.ones(len(mass)) if sample_weight is None else checked_numbers(sample_weight, "sample_weight")
     if weight.shape != (len(mass),):
-        raise DistributionError(f"sample_weight has shape {weight.shape}, expected ({len(mass)},): one per image")
+        raise DistributionError(
+            f"found shape {weight.shape}, expected ({len(mass)},): one per image",
+            code="wrong-shape",
+            field="sample_weight",
+        )
     if metrics is None:
         wanted = [metric for metric in METRICS.values() if set(metric.needs) <= given.keys()]
     else:
@@ -170,9 +178,9 @@ def scorer(metric: str, *, grid: Grid | None = None) -> Scorer:
 
 def _metric(key: str, given: dict[str, Any]) -> Metric:
     if key not in METRICS:
-        raise OptionError(unknown_name("metric", key, METRICS))
+        raise OptionError(unknown_name("metric", key, METRICS), code="unknown-name")
     if missing := [need for need in METRICS[key].needs if need not in given]:
-        raise OptionError(f"{key} needs {' and '.join(missing)}")
+        raise OptionError(f"{key} needs {' and '.join(missing)}", code="missing-option")
     return METRICS[key]
 
 

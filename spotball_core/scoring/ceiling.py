@@ -86,9 +86,11 @@ def start_noise_ceiling(
 ) -> Iterator[CeilingPart]:
     """Start `noise_ceiling` in worker processes, and return an iterator that waits for each result."""
     if splits < 1:
-        raise OptionError(f"splits: found {splits}, expected at least 1")
+        raise OptionError(f"found {splits}, expected at least 1", field="splits")
     if scoring.policy.reference is None:
-        raise OptionError("a noise ceiling needs a reference respondent. Name one, such as human")
+        raise OptionError(
+            "a noise ceiling needs a reference respondent. Name one, such as human", code="missing-option"
+        )
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))
     parts = workers.map_with(_ceiling, (scoring, sorted(scored), splits, seed), list(sports))

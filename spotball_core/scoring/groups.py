@@ -89,11 +89,16 @@ class Scoring:
             sport, image = strangers.select("sport", "image").row(0)
             raise OptionError(
                 f"the counts contain the image {sport}/{image}, but the scenes do not. Use the scenes with which the "
-                "responses were counted"
+                "responses were counted",
+                code="unknown-image",
             )
         respondents = table["respondent"].unique().sort().to_list()
         if self.policy.reference is not None and self.policy.reference not in respondents:
-            raise OptionError(f"reference: {unknown_name('respondent', self.policy.reference, respondents)}")
+            raise OptionError(
+                unknown_name("respondent", self.policy.reference, respondents),
+                code="unknown-name",
+                field="reference",
+            )
         return table
 
     def _grouped(self) -> list[Group]:

@@ -155,19 +155,23 @@ def chosen_policy(policy: ScorePolicy | str, *, by: Sequence[Part] | None = None
     if by is not None:
         parts = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
         if unknown := [part for part in parts if part not in PARTS]:
-            raise OptionError(f"by: {unknown_name('part', str(unknown[0]), PARTS)}")
+            raise OptionError(unknown_name("part", str(unknown[0]), PARTS), code="unknown-name", field="by")
         choices["by"] = tuple(part for part in PARTS if part in parts)
     choices = {name: choice for name, choice in choices.items() if choice is not None}
     if isinstance(policy, ScorePolicy):
         for name, choice in choices.items():
             if choice != (has := getattr(policy, name)):
                 raise OptionError(
-                    f"{name}: found {choice!r} as an argument, but {has!r} in the ScorePolicy. Remove the argument, or "
-                    "change the policy"
+                    f"found {choice!r} as an argument, but {has!r} in the ScorePolicy. Remove the argument, or "
+                    "change the policy",
+                    code="conflicting-options",
+                    field=name,
                 )
         return policy
     if policy not in ("standard", "paper"):
-        raise OptionError(f"policy: {unknown_name('policy', str(policy), ('standard', 'paper'))}")
+        raise OptionError(
+            unknown_name("policy", str(policy), ("standard", "paper")), code="unknown-name", field="policy"
+        )
     try:
         return (ScorePolicy.paper if policy == "paper" else ScorePolicy.standard)(**choices)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -201,7 +205,11 @@ def load_counts(
     files = response_files(paths) if paths else ()
     known = _scenes(data, paths, scenes, truth, columns, grid)
     if engine is not None and not paths:
-        raise OptionError("engine: an engine counts files, but no files were given. Pass paths, or remove the engine")
+        raise OptionError(
+            "an engine counts files, but no files were given. Pass paths, or remove the engine",
+            code="missing-option",
+            field="engine",
+        )
     if isinstance(data, Counts):
         counts = data
     elif paths:
@@ -210,12 +218,13 @@ def load_counts(
         counts = read_counts(data, known, participants=participants, columns=columns)
     columns.check()
     if counts.table.is_empty():
-        raise OptionError("there are no responses to score. Add at least one")
+        raise OptionError("there are no responses to score. Add at least one", code="no-data")
     shared = common_grid(known)
     if (shared.rows, shared.cols) != (counts.rows, counts.cols):
         raise OptionError(
             f"the counts have a grid of {counts.rows} x {counts.cols}, but the scenes have a grid of {shared.rows} x "
-            f"{shared.cols}. Use the scenes with which the responses were counted"
+            f"{shared.cols}. Use the scenes with which the responses were counted",
+            code="different-grids",
         )
     if strict and counts.warnings:
         raise InputError(counts.warnings)
@@ -243,12 +252,24 @@ def _scenes(
     from spotball_core.io.scenes import read_scenes
 
     if scenes is not None and truth is not None:
-        raise OptionError("truth: found values for both `scenes` and `truth`. Pass only one of them")
+        raise OptionError(
+            "found values for both `scenes` and `truth`. Pass only one of them",
+            code="conflicting-options",
+            field="truth",
+        )
     if grid is not None and not isinstance(grid, Grid):
-        raise OptionError(f"grid: found {type(grid).__name__}, expected a Grid, such as Grid(8, 8, 800, 600)")
+        raise OptionError(
+            f"found {type(grid).__name__}, expected a Grid, such as Grid(8, 8, 800, 600)",
+            code="wrong-type",
+            field="grid",
+        )
     have_grids = truth is None and (scenes is None or isinstance(scenes, (str, Path)))
     if grid is not None and have_grids:
-        raise OptionError("grid: each scene already has a grid. Remove `grid`, or pass a truth table as `truth`")
+        raise OptionError(
+            "each scene already has a grid. Remove `grid`, or pass a truth table as `truth`",
+            code="conflicting-options",
+            field="grid",
+        )
     if isinstance(scenes, (str, Path)):
         return read_scenes(scenes)
     if (source := scenes if truth is None else truth) is not None:
@@ -258,12 +279,14 @@ def _scenes(
     if paths and not any(path.is_dir() for path in paths):
         expected = "a dataset folder, a scenes file or a truth table"
         fix = "Add --scenes FILE (the scenes.jsonl of a dataset) or --truth FILE (a table of the ball's cells)"
-        raise InputError([Problem(str(paths[0]), None, "scenes", "none", expected, fix=fix)])
+        raise InputError([Problem("missing-truth", str(paths[0]), None, "scenes", "none", expected, fix=fix)])
     if paths:
         return read_dataset(paths).scenes
     raise OptionError(
-        f"scenes: found none for data of type {type(data).__name__}. Pass the scenes or a truth table as `scenes` or "
-        "`truth`, or the path of a dataset folder as the data"
+        f"found none for data of type {type(data).__name__}. Pass the scenes or a truth table as `scenes` or "
+        "`truth`, or the path of a dataset folder as the data",
+        code="missing-truth",
+        field="scenes",
     )
 
 

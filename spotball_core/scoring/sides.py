@@ -53,7 +53,7 @@ def named(names: Iterable[tuple[str, str | None]], name: str) -> list[tuple[str,
     found = whole or [pair for pair in names if pair[1] is not None and f"{pair[0]}/{pair[1]}" == name]
     if not found:
         known = sorted({respondent for respondent, _ in names} | {f"{r}/{p}" for r, p in names if p is not None})
-        raise OptionError(unknown_name("respondent", name, known))
+        raise OptionError(unknown_name("respondent", name, known), code="unknown-name")
     return found
 
 

@@ -31,5 +31,5 @@ def locked(path: Path, message: Callable[[], str], *, what: str, extra: str) -> 
     try:
         lock.acquire()
     except Timeout:
-        raise OptionError(message()) from None
+        raise OptionError(message(), code="in-use") from None
     return lock

@@ -66,7 +66,7 @@ def read_json(path: Path, description: str) -> Any:
         line, actual, expected = error.lineno, error.msg, f"{description} (JSON)"
     except ValueError as error:
         actual, expected = str(error), f"{description} (JSON)"
-    raise InputError([Problem(str(path), line, "file", actual, expected)])
+    raise InputError([Problem("invalid-json", str(path), line, "file", actual, expected)])
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

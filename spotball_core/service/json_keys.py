@@ -72,7 +72,7 @@ def _read_lines(block: bytes, path: Path, first: int, keys: Keys) -> Iterator[Pr
         try:
             record = parse_json(text.decode()) if text else None
         except RepeatedKeyError as error:
-            yield Problem(str(path), number, "line", str(error), "each key once")
+            yield Problem("duplicate", str(path), number, "line", str(error), "each key once")
         except ValueError:
             keys.n_broken += 1  # The reader will report the problem of this line.
         else:

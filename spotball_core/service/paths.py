@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Final
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 
 MOST_SIGNS_OF_PATH: Final = 1024
@@ -74,10 +75,10 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
             of the folder.
     """
     if name is None:
-        raise _refused(folder, "", field, "no path", f"the path of {description}")
+        raise _refused("missing-value", folder, "", field, "no path", f"the path of {description}")
     path = confined(folder, name, field=field)
     if fault := file_fault(path):
-        raise _refused(folder, name, field, fault, f"{description} in {folder}")
+        raise _refused("missing-file", folder, name, field, fault, f"{description} in {folder}")
     return path
 
 
@@ -98,15 +99,17 @@ def confined(folder: Path, name: str, *, field: str = "path") -> Path:
         InputError: if the name is not a relative path, or a link leads out of the folder.
     """
     if not is_relative(name):
-        raise _refused(folder, name, field, repr(name)[:80], PATH_RULE)
+        raise _refused("invalid-path", folder, name, field, repr(name)[:80], PATH_RULE)
     try:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve())
     except (OSError, RuntimeError) as error:
         # RuntimeError: links form a loop.
-        raise _refused(folder, name, field, str(error), f"a file in {folder}") from error
+        raise _refused("invalid-path", folder, name, field, str(error), f"a file in {folder}") from error
     if not inside:
-        raise _refused(folder, name, field, "a link to a place outside the folder", f"a file in {folder}")
+        raise _refused(
+            "invalid-path", folder, name, field, "a link to a place outside the folder", f"a file in {folder}"
+        )
     return path
 
 
@@ -165,5 +168,5 @@ def _plain(name: str) -> str:
     return f"{readable}~{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def _refused(folder: Path, name: str, field: str, actual: str, expected: str) -> InputError:
-    return InputError([Problem(str(folder / name), None, field, actual, expected)])
+def _refused(code: Code, folder: Path, name: str, field: str, actual: str, expected: str) -> InputError:
+    return InputError([Problem(code, str(folder / name), None, field, actual, expected)])

@@ -51,12 +51,14 @@ class Registry(Mapping[str, Entry]):
             if not isinstance(entry, self._type):
                 expected = f"spotball_core.{self._type.__name__}"
                 raise OptionError(
-                    f"{of} is of type {type(entry).__name__}, expected {expected}. Update or uninstall its package"
+                    f"{of} is of type {type(entry).__name__}, expected {expected}. Update or uninstall its package",
+                    code="unusable-plugin",
                 )
             if entry.key in entries:
                 raise OptionError(
                     f"{of} has the key {entry.key!r}, which another {self._kind} already has. Uninstall one of "
-                    "the two packages"
+                    "the two packages",
+                    code="unusable-plugin",
                 )
             entries[entry.key] = entry
         return entries
@@ -102,11 +104,12 @@ def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], An
     # Python may find one package twice: installed, and in the folder it was started in.
     entries = list({entry.value: entry for entry in entry_points(group=group, name=prefix + name)}.values())
     if not entries:
-        raise OptionError(unknown_name(kind, name, registered_names(group, prefix)))
+        raise OptionError(unknown_name(kind, name, registered_names(group, prefix)), code="unknown-name")
     if len(entries) > 1:
         raise OptionError(
             f"{len(entries)} packages define the {kind} {name!r}: "
-            f"{', '.join(map(_where, entries))}. Uninstall all but one"
+            f"{', '.join(map(_where, entries))}. Uninstall all but one",
+            code="unusable-plugin",
         )
     try:
         return use(entries[0].load())
@@ -115,7 +118,8 @@ def _used(group: str, kind: str, name: str, prefix: str, use: Callable[[Any], An
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise OptionError(
-            f"the {kind} {name!r} ({_where(entries[0])}) cannot be loaded: {reason}. Update or uninstall this package"
+            f"the {kind} {name!r} ({_where(entries[0])}) cannot be loaded: {reason}. Update or uninstall this package",
+            code="unusable-plugin",
         ) from error
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import SpotballError
 
 _MAGIC = b"SQLite format 3\0"
@@ -20,9 +21,13 @@ _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 class StoreError(SpotballError):
     """Raised for a store that cannot be read or written."""
 
+    code: Code = "unusable-store"
+
 
 class DamagedStoreError(StoreError):
     """Raised for a store whose file is empty or damaged. The file is left unchanged."""
+
+    code = "damaged-store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +176,14 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         message = str(error)
         if getattr(error, "sqlite_errorcode", None) in _DAMAGED:
-            raise DamagedStoreError(f"{path}: the file is damaged ({message}). Restore it from a backup") from error
+            raise DamagedStoreError(f"the file is damaged ({message}). Restore it from a backup", file=path) from error
         full = "full" in message or "disk" in message
         advice = (
             ". Free space on the disk and run the command again. Stored results are safe and are not repeated"
             if full
             else ""
         )
-        raise StoreError(f"{path}: {message}{advice}") from error
+        raise StoreError(f"{message}{advice}", file=path) from error
 
 
 def _create(path: Path, schema: Schema, mode: int) -> None:
@@ -221,7 +226,7 @@ def _roll_back(path: Path, schema: Schema) -> None:
 def _check_file(path: Path, schema: Schema) -> None:
     # Check before SQLite opens the file: for an empty file, SQLite deletes the log, which may allow recovery.
     if path.exists() and not path.is_file():
-        raise StoreError(f"{path}: not a regular file")
+        raise StoreError("not a regular file", file=path)
     if path.exists() and not path.stat().st_size:
         raise _damaged(path, schema, "the file is empty")
 
@@ -237,8 +242,10 @@ def _check_kind(path: Path, schema: Schema, connection: sqlite3.Connection) -> N
         raise _damaged(path, schema, "the file was written by another program, or by spotball-core for another purpose")
     if version > schema.version:
         raise StoreError(
-            f"{path}: a later version of spotball-core wrote this file (schema {version}, expected at most "
-            f"{schema.version}). Update spotball-core"
+            f"a later version of spotball-core wrote this file (schema {version}, expected at most "
+            f"{schema.version}). Update spotball-core",
+            code="newer-version",
+            file=path,
         )
 
 
@@ -268,7 +275,7 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
 
 
 def _damaged(path: Path, schema: Schema, fault: str) -> DamagedStoreError:
-    return DamagedStoreError(f"{path}: {fault}. Restore it from a backup, or {schema.start_over}")
+    return DamagedStoreError(f"{fault}. Restore it from a backup, or {schema.start_over}", file=path)
 
 
 def now() -> str:

@@ -170,7 +170,10 @@ class RunStore(SqliteStore):
                 f"{name}: {_shown(old)} -> {_shown(new)}" for name, (old, new) in changes.items() if not _same(old, new)
             ]
             if differing:
-                raise OptionError(self._kind.conflict.format(folder=self.folder, differences="\n  ".join(differing)))
+                raise OptionError(
+                    self._kind.conflict.format(folder=self.folder, differences="\n  ".join(differing)),
+                    code="different-settings",
+                )
             rows = [(name, json.dumps(value)) for name, value in identity.items()]
             connection.executemany("INSERT OR IGNORE INTO run VALUES (?, ?)", rows)
 

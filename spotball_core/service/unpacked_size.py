@@ -52,7 +52,7 @@ def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
     if unpacked > MOST_BYTES and unpacked > MOST_RATIO * packed:
         actual = f"{content} of {packed:,} bytes that unpacks to {unpacked:,} bytes"
         expected = f"at most {MOST_BYTES:,} bytes, or {MOST_RATIO} times the size of the compressed data"
-        raise InputError([Problem(str(path), None, "file", actual, expected)])
+        raise InputError([Problem("wrong-file", str(path), None, "file", actual, expected)])
 
 
 def _row_groups(path: Path) -> list[tuple[int, int]]:
@@ -66,7 +66,7 @@ def _row_groups(path: Path) -> list[tuple[int, int]]:
             return []
         if length > _LONGEST_FOOTER:
             expected = f"at most {_LONGEST_FOOTER:,} bytes"
-            raise InputError([Problem(str(path), None, "file", f"a footer of {length:,} bytes", expected)])
+            raise InputError([Problem("too-large", str(path), None, "file", f"a footer of {length:,} bytes", expected)])
         file.seek(size - 8 - length)
         footer = _Compact(file.read(length))
     return list(footer.row_groups())

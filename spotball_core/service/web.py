@@ -128,7 +128,8 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise OptionError(
-            f"--host {host} --port {port}: {error.strerror or error}. Choose another address or a free port"
+            f"--host {host} --port {port}: {error.strerror or error}. Choose another address or a free port",
+            code="unusable-address",
         ) from error
     return listener
 

@@ -58,9 +58,9 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
         [2, 2, 1]
     """
     if n < 1:
-        raise OptionError(f"n: found {n}, expected at least 1")
+        raise OptionError(f"found {n}, expected at least 1", field="n")
     if resamples < 0:
-        raise OptionError(f"resamples: found {resamples}, expected at least 0")
+        raise OptionError(f"found {resamples}, expected at least 0", field="resamples")
     starts = range(0, resamples, block)
     if isinstance(seed, int) and n * resamples <= _CACHED:
         weights = _cached_weights(n, resamples, seed)

@@ -49,7 +49,7 @@ class Swaps:
     def __post_init__(self) -> None:
         for name, value in (("n", self.n), ("permutations", self.permutations)):
             if value < 1:
-                raise OptionError(f"{name}: found {value}, expected at least 1")
+                raise OptionError(f"found {value}, expected at least 1", field=name)
 
     @property
     def exact(self) -> bool:

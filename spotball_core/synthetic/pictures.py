@@ -106,7 +106,7 @@ def draw_scene(scene: Scene, *, ball: bool) -> Image:
 
     if scene.sport not in _LOOKS or not scene.players or scene.ball_box is None:
         needs = f"players, the ball's box, and one of these sports: {', '.join(_LOOKS)}"
-        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn. The scene needs {needs}")
+        raise OptionError(f"{scene.sport}/{scene.image} cannot be drawn. The scene needs {needs}", code="missing-value")
     image = Images.new("RGB", (scene.width * FINER, scene.height * FINER))
     pen = Pen(ImageDraw.Draw(image))
     rng = generator_for(0, "picture", *scene.key)

@@ -77,7 +77,8 @@ def _posed(scene: Scene, noise: PoseNoise, seed: int) -> Scene:
     if not scene.players or scene.ball_box is None:
         raise OptionError(
             f"scene {scene.sport}/{scene.image} needs players and the ball's bounding box, because synthetic keypoints "
-            "are computed from them"
+            "are computed from them",
+            code="missing-value",
         )
     rng = generator_for(seed, "poses", *scene.key)
     x1, y1, x2, y2 = scene.ball_box

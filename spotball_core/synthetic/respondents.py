@@ -41,7 +41,7 @@ def cue_distributions(scenes: Sequence[Scene], weights: Mapping[str, float]) -> 
     """
     scenes = scene_records(scenes)
     if not scenes:
-        raise OptionError("scenes: found none. Pass at least one scene")
+        raise OptionError("found none. Pass at least one scene", code="no-data", field="scenes")
     check_one_grid_shape(scenes)
     utility = np.zeros((len(scenes), scenes[0].layout.n_cells))
     for sport in dict.fromkeys(scene.sport for scene in scenes):

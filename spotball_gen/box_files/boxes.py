@@ -113,7 +113,9 @@ def read_lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
         raise InputError(
-            [Problem(str(path), None, "file", "no such file", "a file of boxes. Check the path")]
+            [Problem("missing-file", str(path), None, "file", "no such file", "a file of boxes. Check the path")]
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable UTF-8 text file")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(path), None, "file", str(error), "a readable UTF-8 text file")]
+        ) from error

@@ -123,7 +123,9 @@ class _CocoReader:
         data = read_json(self._path, "boxes")
         if not isinstance(data, dict):
             expected = "an object with the keys `images`, `categories` and `annotations`"
-            raise InputError([Problem(str(self._path), None, "file", f"a {type(data).__name__}", expected)])
+            raise InputError(
+                [Problem("wrong-file", str(self._path), None, "file", f"a {type(data).__name__}", expected)]
+            )
         return data
 
     def _entries(self, model: type[M], data: dict[str, object], part: str) -> list[tuple[int, M]]:
@@ -161,4 +163,4 @@ class _CocoReader:
             first[name] = ident
 
     def _wrong(self, field: str, actual: str, expected: str) -> None:
-        self._problems.append(Problem(str(self._path), None, field, actual, expected))
+        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected))

@@ -36,7 +36,7 @@ def read_mot(path: Path, first_pixel: float) -> Mapping[int, tuple[FileBox, ...]
         if wrong:
             if len(problems) == MOST_PROBLEMS:
                 break
-            problems.append(Problem(str(path), rows.line_num, *wrong))
+            problems.append(Problem("invalid-value", str(path), rows.line_num, *wrong))
             continue
         frame, _, left, top, width, height = (float(field) for field in row[:6])
         confidence = float(row[6]) if len(row) > 6 else _NONE
@@ -54,7 +54,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
     try:
         yield from rows
     except csv.Error as error:  # A field of more than 131,072 characters.
-        raise InputError([Problem(str(path), None, "file", str(error), "a file of boxes")]) from None
+        raise InputError([Problem("unreadable-file", str(path), None, "file", str(error), "a file of boxes")]) from None
 
 
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:

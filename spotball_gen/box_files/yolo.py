@@ -31,7 +31,7 @@ def read_yolo(path: Path) -> tuple[FileBox, ...]:
         if wrong:
             if len(problems) == MOST_PROBLEMS:
                 break
-            problems.append(Problem(str(path), line, *wrong))
+            problems.append(Problem("invalid-value", str(path), line, *wrong))
             continue
         x, y, width, height = (float(field) for field in fields[1:5])
         corners = x - width / 2, y - height / 2, x + width / 2, y + height / 2

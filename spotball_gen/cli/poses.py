@@ -70,7 +70,7 @@ def poses(
         if not equals or not key:
             raise OptionError(f"--option {text}: expected KEY=VALUE")
         if key in options:
-            raise OptionError(f"--option {text}: {key} is given twice")
+            raise OptionError(f"--option {text}: {key} is given twice", code="duplicate")
         options[key] = value
     with progress("estimating poses", quiet=quiet) as on_progress:
         report = add_poses(dataset, kind, out, options, draw=draw, on_progress=on_progress)

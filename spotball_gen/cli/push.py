@@ -55,7 +55,7 @@ def push(
     from spotball_gen.hub.push import push as push_folder
 
     if not re.fullmatch(r"[^/\s]+/[^/\s]+", repo):
-        raise OptionError(f"--repo: found {repo!r}, expected USER/NAME, such as me/my-balls")
+        raise OptionError(f"found {repo!r}, expected USER/NAME, such as me/my-balls", field="--repo")
     tell = teller(quiet)
     pushed = push_folder(folder, repo, private=private, license=license, dry_run=dry_run, tell=tell)
     for note in pushed.notes:

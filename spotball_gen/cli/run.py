@@ -68,9 +68,9 @@ def run(
     from spotball_gen.run import generate
 
     if demo == (config is not None):
-        raise OptionError("name either a configuration, such as handball.toml, or --demo")
+        raise OptionError("name either a configuration, such as handball.toml, or --demo", code="missing-option")
     if out is None:
-        raise OptionError("the folder of the dataset is missing. Add --out DATASET")
+        raise OptionError("the folder of the dataset is missing. Add --out DATASET", code="missing-option")
     tell = teller(quiet)
 
     try:

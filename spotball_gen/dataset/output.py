@@ -145,7 +145,8 @@ def _scene(item: Item, plan: GenerationPlan, work: Path, folder: Path) -> Scene:
     if item.ball is None or item.painted is None or not item.cells:
         missing = "ball" if item.ball is None else "inpainted image" if item.painted is None else "ball cells"
         raise SpotballError(
-            f"{item.id}: the item passed all stages, but has no {missing}. Check the stages of the configuration"
+            f"{item.id}: the item passed all stages, but has no {missing}. Check the stages of the configuration",
+            code="stage-failed",
         )
     names = {part: output_name(part, item.sport, item.id, ending=".png") for part in (IMAGES, WITH_BALL)}
     item.frame.pack()

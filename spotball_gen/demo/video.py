@@ -77,8 +77,9 @@ def write_match(
         writer.set(cv2.VIDEOWRITER_PROP_QUALITY, QUALITY)
         if not writer.isOpened():
             raise SpotballError(
-                f"{path}: OpenCV cannot write a Motion JPEG video to this path. Name another folder, or reinstall "
-                "OpenCV"
+                "OpenCV cannot write a Motion JPEG video to this path. Name another folder, or reinstall OpenCV",
+                code="unwritable-output",
+                file=path,
             )
         for image, truth in _drawn(painter, sport, parts, width, height, rate):
             writer.write(cv2.cvtColor(image, cv2.COLOR_RGB2BGR))

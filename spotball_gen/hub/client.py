@@ -96,7 +96,8 @@ class Hub:
         if self._token is None:
             raise OptionError(
                 f"the Hugging Face token is missing. Set the environment variable {TOKEN} to a token that may write to "
-                f"{repo}"
+                f"{repo}",
+                code="missing-key",
             )
         with self._calls("creating the repository"):
             self._api.create_repo(repo, repo_type=_TYPE, private=private, exist_ok=True)
@@ -153,7 +154,8 @@ class Hub:
         if fault is not None:
             raise SpotballError(
                 f"{repo}: {name}: found {fault}, expected the content that the Hub lists ({file.size:,} bytes). Try "
-                "again"
+                "again",
+                code="download-failed",
             )
         return path
 
@@ -166,7 +168,7 @@ class Hub:
         try:
             yield
         except self._invalid_name as error:
-            raise OptionError(f"--repo: {error}") from error
+            raise OptionError(f"{error}", field="--repo") from error
         except Exception as error:
             causes = list(_causes(error))
             message = ": ".join(" ".join(str(cause).split()) or type(cause).__name__ for cause in causes)
@@ -176,7 +178,7 @@ class Hub:
             message = re.sub(r"(https?://[^\s?'\"]+)\?[^\s'\"]+", r"\1", message)
             statuses = {getattr(getattr(cause, "response", None), "status_code", None) for cause in causes}
             hint = f"\nSet {TOKEN} to a token that has the permission for this." if statuses & {401, 403} else ""
-            raise SpotballError(f"{endpoint()}: {what} failed: {message}{hint}") from error
+            raise SpotballError(f"{endpoint()}: {what} failed: {message}{hint}", code="download-failed") from error
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

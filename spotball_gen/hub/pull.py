@@ -59,7 +59,7 @@ def pull(
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"--out: {out} exists already. Name a new folder")
+        raise OptionError(f"{out} exists already. Name a new folder", code="output-exists", field="--out")
     hub = Hub("pull")
     commit, remote = hub.files(repo, revision)
     target = out.resolve()
@@ -92,6 +92,7 @@ class _Download:
         """
         problems = [
             Problem(
+                "invalid-path",
                 self.repo,
                 None,
                 "path",
@@ -105,10 +106,10 @@ class _Download:
         free = shutil.disk_usage(self._work).free
         if size > most_bytes:
             expected = f"at most {most_bytes:,} bytes. Increase --max-size to allow more"
-            problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
+            problems.append(Problem("too-large", self.repo, None, "size", f"{size:,} bytes", expected))
         elif 2 * size > free:
             expected = f"at most half of the {free:,} bytes that are free on the disk. Free more space"
-            problems.append(Problem(self.repo, None, "size", f"{size:,} bytes", expected))
+            problems.append(Problem("too-large", self.repo, None, "size", f"{size:,} bytes", expected))
         if problems:
             raise InputError(problems)
 
@@ -125,10 +126,14 @@ def _manifest(download: _Download) -> HubManifest:
     size = download.size(MANIFEST)
     if size is None:
         expected, fix = "a repository that `spotball push` wrote", "Check the name of the repository"
-        raise InputError([Problem(download.repo, None, "repository", f"no file {MANIFEST}", expected, fix=fix)])
+        raise InputError(
+            [Problem("wrong-folder", download.repo, None, "repository", f"no file {MANIFEST}", expected, fix=fix)]
+        )
     if size > _MOST_OF_MANIFEST:
         expected = f"at most {_MOST_OF_MANIFEST:,} bytes"
-        raise InputError([Problem(f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)])
+        raise InputError(
+            [Problem("too-large", f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)]
+        )
     name, content = f"{download.repo}: {MANIFEST}", download.get(MANIFEST).read_bytes()
     try:
         parse_json(content)
@@ -136,7 +141,7 @@ def _manifest(download: _Download) -> HubManifest:
     except ValidationError as error:
         raise InputError(problems_of_record(error, name, model=HubManifest, whole="file")) from None
     except ValueError as error:
-        raise InputError([Problem(name, None, "file", str(error), "JSON")]) from None
+        raise InputError([Problem("invalid-json", name, None, "file", str(error), "JSON")]) from None
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:
@@ -144,7 +149,9 @@ def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) 
     unchanged = [file.path for file in manifest.files if file.stored == "file"]
     if missing := [name for name in unchanged if name not in remote]:
         expected, fix = f"the file that {MANIFEST} lists", "The repository must be pushed again"
-        raise InputError([Problem(repo, None, name, "no such file", expected, fix=fix) for name in missing])
+        raise InputError(
+            [Problem("missing-file", repo, None, name, "no such file", expected, fix=fix) for name in missing]
+        )
     if manifest.kind != "dataset":
         return sorted(unchanged)
     return sorted({*unchanged, *(name for name in remote if content_of(name))})
@@ -164,7 +171,7 @@ def _restore(manifest: HubManifest, tables: Mapping[str, Path], new: Path, repo:
         elif manifest.kind == "results":
             report_files(new)
     except InputError as error:
-        raise SpotballError(str(error).replace(str(new), repo)) from error
+        raise SpotballError(str(error).replace(str(new), repo), code="download-failed") from error
 
 
 def _differences(manifest: HubManifest, new: Path) -> list[str]:

@@ -84,7 +84,16 @@ def write_new(folder: Path, name: str, content: bytes) -> None:
             file.write(content)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
         raise InputError(
-            [Problem(name, None, "path", "another file or folder at this path", "a different path for each file")]
+            [
+                Problem(
+                    "duplicate",
+                    name,
+                    None,
+                    "path",
+                    "another file or folder at this path",
+                    "a different path for each file",
+                )
+            ]
         ) from None
 
 
@@ -129,7 +138,16 @@ def _in_order(lines: dict[int, str], name: str) -> bytes:
     places = sorted(lines)
     if places != list(range(len(places))):
         raise InputError(
-            [Problem(name, None, "position", "missing positions", "the positions 0, 1, 2, ... without gaps")]
+            [
+                Problem(
+                    "missing-value",
+                    name,
+                    None,
+                    "position",
+                    "missing positions",
+                    "the positions 0, 1, 2, ... without gaps",
+                )
+            ]
         )
     return "".join(f"{lines[place]}\n" for place in places).encode()
 
@@ -148,4 +166,4 @@ def _image_path(file: Path, line: str, position: int) -> str:
 
 
 def _refused(file: Path, field: str, found: str, expected: str) -> InputError:
-    return InputError([Problem(file.name, None, field, found, expected)])
+    return InputError([Problem("invalid-value", file.name, None, field, found, expected)])

@@ -41,7 +41,9 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
         OptionError: if `folder` is not a folder, or if a license is given for an export, which already states one.
     """
     if not folder.is_dir():
-        raise OptionError(f"{folder} is not a folder. Name a dataset, an export, or a folder of score reports")
+        raise OptionError(
+            f"{folder} is not a folder. Name a dataset, an export, or a folder of score reports", code="wrong-folder"
+        )
     if (folder / SCENES).is_file():
         staged = _dataset(folder, work, repo, license, url)
     elif (folder / README).is_file() and (folder / CROISSANT).is_file():
@@ -79,7 +81,9 @@ def _dataset(folder: Path, work: Path, repo: str, license: str | None, url: str)
 def _export(folder: Path, work: Path, license: str | None) -> Staged:
     if license:
         raise OptionError(
-            f"--license: {folder / README} already states the license. Change it there, and remove --license"
+            f"{folder / README} already states the license. Change it there, and remove --license",
+            code="conflicting-options",
+            field="--license",
         )
     staged = Staged("export", folder, work)
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
@@ -91,7 +95,9 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     paths = report_files(folder)
     if not paths:
         expected = f"{SCENES}, {README} with {CROISSANT} from `spotball gen export`, or score reports (JSON)"
-        raise InputError([Problem(str(folder), None, "folder", "no dataset, export or score report", expected)])
+        raise InputError(
+            [Problem("wrong-folder", str(folder), None, "folder", "no dataset, export or score report", expected)]
+        )
     staged = Staged("results", folder, work)
     staged.add_unchanged(path.relative_to(folder).as_posix() for path in paths)
     board = make_leaderboard(read_reports([folder]))

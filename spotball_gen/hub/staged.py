@@ -73,7 +73,7 @@ class Staged:
         counts = Counter(file.path.casefold() for file in self.stored)
         if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
             expected = "names that differ in more than upper and lower case"
-            raise InputError([Problem(str(self.folder), None, "path", ", ".join(twice)[:200], expected)])
+            raise InputError([Problem("duplicate", str(self.folder), None, "path", ", ".join(twice)[:200], expected)])
         manifest = HubManifest(kind=self.kind, files=tuple(sorted(self.stored, key=lambda file: file.path)))
         self.add_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
@@ -83,4 +83,6 @@ class Staged:
         except ValidationError as error:
             (detail, *_) = error.errors(include_url=False)
             expected = expected_of(detail)
-            raise InputError([Problem(str(self.folder / name), None, "path", repr(name)[:80], expected)]) from None
+            raise InputError(
+                [Problem("invalid-path", str(self.folder / name), None, "path", repr(name)[:80], expected)]
+            ) from None

@@ -21,6 +21,8 @@ _FINE = 16
 class VideoError(SpotballError):
     """Raised for a video that cannot be read completely. Other videos are not affected."""
 
+    code = "unusable-video"
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -142,7 +142,11 @@ class InpaintingModel:
         channels, wanted = getattr(pipeline, family.network).config.in_channels, family.channels(pipeline)
         if channels != wanted:
             reason = f"its network has {channels} input channels instead of {wanted}"
-            raise OptionError(f"inpaint: {source} is not an inpainting model: {reason}. Choose another model")
+            raise OptionError(
+                f"{source} is not an inpainting model: {reason}. Choose another model",
+                code="unusable-model",
+                field="inpaint",
+            )
         pipeline.set_progress_bar_config(disable=True)
         # With 32 bits, nothing needs to be cast, which avoids a warning.
         pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
@@ -200,5 +204,7 @@ class InpaintingModel:
         if count > tokenizer.model_max_length:
             most = tokenizer.model_max_length
             raise OptionError(
-                f"inpaint: a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: {prompt!r}"
+                f"a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: {prompt!r}",
+                code="too-large",
+                field="inpaint",
             )

@@ -55,7 +55,8 @@ def picked_device(setting: str, stage: str) -> Literal["cpu", "cuda"]:
     available = torch.cuda.is_available()
     if setting == "cuda" and not available:
         raise OptionError(
-            f'{stage}: device: PyTorch finds no CUDA device on this machine. Set `device` to "auto" or "cpu"'
+            f'{stage}: device: PyTorch finds no CUDA device on this machine. Set `device` to "auto" or "cpu"',
+            code="unsupported-device",
         )
     return "cuda" if available and setting != "cpu" else "cpu"
 
@@ -75,7 +76,7 @@ def source_of(model: str, folder: Path, stage: str) -> str:
     if path.is_dir():
         return str(path)
     if Path(model).is_absolute() or model.startswith((".", "~")) or model.count("/") > 1:
-        raise OptionError(f"{stage}: model: the folder {path} does not exist. Correct the path")
+        raise OptionError(f"{stage}: model: the folder {path} does not exist. Correct the path", code="missing-file")
     return model
 
 
@@ -90,7 +91,7 @@ def loaded(load: Callable[[], Any], source: str, stage: str) -> Any:
     try:
         return load()
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise OptionError(f"{stage}: {source}: cannot be loaded: {one_line(error)}") from error
+        raise OptionError(f"{stage}: {source}: cannot be loaded: {one_line(error)}", code="unusable-model") from error
 
 
 def weights_name(source: str, commit: str | None) -> str:

@@ -255,4 +255,4 @@ class _ConfigReader:
         return None
 
     def _wrong(self, field: str, actual: str, expected: str, fix: str = "") -> None:
-        self._problems.append(Problem(str(self._path), None, field, actual, expected, fix=fix))
+        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected, fix=fix))

@@ -21,9 +21,13 @@ def check_folder(dataset: Path) -> None:
         OptionError: if the path is a file, or a folder that is not empty and was not created by `spotball gen run`.
     """
     if dataset.exists() and not dataset.is_dir():
-        raise OptionError(f"--out: {dataset} is a file. Name a folder")
+        raise OptionError(f"{dataset} is a file. Name a folder", code="output-exists", field="--out")
     if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
-        raise OptionError(f"--out: {dataset} is not empty and was not made by `spotball gen run`. Name another folder")
+        raise OptionError(
+            f"{dataset} is not empty and was not made by `spotball gen run`. Name another folder",
+            code="output-exists",
+            field="--out",
+        )
 
 
 def read_only(dataset: Path) -> SqliteStore:
@@ -35,7 +39,9 @@ def read_only(dataset: Path) -> SqliteStore:
     """
     path = dataset / WORK / LEDGER
     if not path.exists():
-        raise OptionError(f"{dataset} was not made by `spotball gen run`. Name the --out folder of a run")
+        raise OptionError(
+            f"{dataset} was not made by `spotball gen run`. Name the --out folder of a run", code="wrong-folder"
+        )
     return SqliteStore(path, SCHEMA, read=True)
 
 

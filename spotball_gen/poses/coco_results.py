@@ -153,7 +153,7 @@ class _Reader:
 
     def wrong(self, field: str, actual: str, expected: str) -> None:
         """Add a problem."""
-        self._problems.append(Problem(str(self._path), None, field, actual, expected))
+        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected))
 
     def finish(self) -> None:
         """Raise InputError if there are problems."""

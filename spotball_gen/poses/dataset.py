@@ -106,7 +106,8 @@ def scene_poses(scene: Scene, dataset: Path, estimator: PoseEstimator) -> Estima
         shape, expected = estimate.keypoints.shape, no_pose(len(scene.boxes)).shape
         raise OptionError(
             f"{type(estimator).__name__}: found keypoints of shape {shape} for {len(scene.boxes)} players, expected "
-            f"{expected}"
+            f"{expected}",
+            code="wrong-shape",
         )
     return checked(estimate, scene)
 
@@ -124,11 +125,13 @@ def _image(scene: Scene, dataset: Path) -> Image:
     try:
         pixels = decoded(path)
     except OSError as error:
-        raise InputError([Problem(str(path), None, "image", str(error), "a readable image")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(path), None, "image", str(error), "a readable image")]
+        ) from error
     height, width = pixels.shape[:2]
     if (width, height) != (scene.width, scene.height):
         expected = f"{scene.width} x {scene.height} pixels, as {SCENES} states"
-        raise InputError([Problem(str(path), None, "image", f"{width} x {height} pixels", expected)])
+        raise InputError([Problem("invalid-value", str(path), None, "image", f"{width} x {height} pixels", expected)])
     return pixels
 
 
@@ -136,7 +139,11 @@ def _check_out(dataset: Path, out: Path) -> None:
     """Raise OptionError if a new dataset must not be written to `out`."""
     source, target = dataset.resolve(), out.resolve()
     if source.is_relative_to(target) or target.is_relative_to(source):
-        raise OptionError(f"--out: {out} overlaps with the dataset {dataset}. Name a folder outside the dataset")
+        raise OptionError(
+            f"{out} overlaps with the dataset {dataset}. Name a folder outside the dataset",
+            code="output-exists",
+            field="--out",
+        )
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if out.is_dir() and (out / REPORT).is_file():
@@ -146,8 +153,11 @@ def _check_out(dataset: Path, out: Path) -> None:
         foreign = sorted(present - _files_of(out))
         if not foreign:
             return
-        raise OptionError(f"{out} contains {foreign[0]}, which would be deleted. Move the file, or name another folder")
-    raise OptionError(f"{out} exists and was not written by this command. Name another folder")
+        raise OptionError(
+            f"{out} contains {foreign[0]}, which would be deleted. Move the file, or name another folder",
+            code="output-exists",
+        )
+    raise OptionError(f"{out} exists and was not written by this command. Name another folder", code="output-exists")
 
 
 def _files_of(out: Path) -> set[str]:

@@ -88,7 +88,7 @@ def make_estimator(kind: str, options: Mapping[str, str], scenes: Sequence[Scene
         settings = make.Settings.model_validate(options)
     except ValidationError as error:
         lines = [_problem(kind, make.Settings, detail) for detail in error.errors(include_url=False)]
-        raise OptionError("\n".join(lines)) from error
+        raise OptionError("\n".join(lines), code="invalid-value") from error
     return make(settings, scenes)
 
 

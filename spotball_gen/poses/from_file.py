@@ -58,13 +58,15 @@ class FromFile:
                 if name in owners:
                     first, second = ("/".join(candidate.key) for candidate in (owners[name], scene))
                     problem = f"the image name {name!r} fits {first} and {second}. Add the sport, as in {first}"
-                    raise OptionError(f"{settings.file}: {problem}")
+                    raise OptionError(f"{problem}", code="invalid-value", file=settings.file)
                 owners[name] = scene
                 self._people[scene.key] = people[name]
         others = [name for name in people if name not in owners and people[name]]
         if others and settings.other_images == "error":
             expected = "an image in the dataset. To ignore other images, add --option other_images=ignore"
-            raise InputError(Problem(str(settings.file), None, "image", repr(name), expected) for name in others)
+            raise InputError(
+                Problem("unknown-image", str(settings.file), None, "image", repr(name), expected) for name in others
+            )
 
     def estimate(self, scene: Scene, image: Image | None) -> Estimate:
         """Match the people in one image to its players."""

@@ -74,7 +74,7 @@ class YoloV8PoseOnnx:
         if importlib.util.find_spec("onnxruntime") is None:
             raise MissingExtraError(_WHERE, "gen")
         if not settings.file.is_file():
-            raise OptionError(f"{_WHERE}: the file {settings.file} does not exist. {_EXPORT}")
+            raise OptionError(f"{_WHERE}: the file {settings.file} does not exist. {_EXPORT}", code="missing-file")
         self.settings = settings
         self._providers = onnx_providers(settings.device, _WHERE)
 
@@ -129,7 +129,8 @@ class YoloV8PoseOnnx:
                 shape = " x ".join(map(str, output.shape))
                 expected = f"batch x {RAW_ROWS} x places, or batch x people x {NMS_COLUMNS}"
                 raise OptionError(
-                    f"{_WHERE}: {self._model.weights}: found the output shape {shape}, expected {expected}. {_EXPORT}"
+                    f"{_WHERE}: {self._model.weights}: found the output shape {shape}, expected {expected}. {_EXPORT}",
+                    code="unusable-model",
                 )
             outputs += list(output[:count])
         read = []

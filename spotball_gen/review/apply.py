@@ -61,7 +61,9 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
         OptionError: if the dataset has not been reviewed, or if another command that changes the dataset is running.
     """
     if not (dataset / REVIEW).is_file():
-        raise OptionError(f"{dataset} has not been reviewed. Run `spotball gen review {dataset}` first")
+        raise OptionError(
+            f"{dataset} has not been reviewed. Run `spotball gen review {dataset}` first", code="wrong-folder"
+        )
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger(dataset)) if (dataset / WORK / LEDGER).exists() else None
         store = stack.enter_context(ReviewStore(dataset))
@@ -76,6 +78,7 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
             raise InputError(
                 [
                     Problem(
+                        "no-data",
                         str(original),
                         None,
                         "scenes",

@@ -74,7 +74,7 @@ def pieces(dataset: Path, store: ReviewStore) -> tuple[ReviewImage, ...]:
         if without is None:
             actual = scene.path if scene.path else "nothing"
             expected = f"an existing image ({', '.join(MEDIA)}) inside the dataset"
-            problems.append(Problem(str(path), line, "path", actual, expected))
+            problems.append(Problem("invalid-path", str(path), line, "path", actual, expected))
             continue
         images.append(
             ReviewImage(

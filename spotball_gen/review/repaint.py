@@ -50,7 +50,10 @@ def send_back(ledger: Ledger) -> tuple[tuple[Key, ...], int]:
         OptionError: if the dataset has not been reviewed.
     """
     if not (ledger.dataset / REVIEW).is_file():
-        raise OptionError(f"{ledger.dataset} has not been reviewed. Run `spotball gen review {ledger.dataset}` first")
+        raise OptionError(
+            f"{ledger.dataset} has not been reviewed. Run `spotball gen review {ledger.dataset}` first",
+            code="wrong-folder",
+        )
     with ReviewStore(ledger.dataset) as store:
         to_repaint = marked(store.decisions())
     passed = set(ledger.ids("passed"))

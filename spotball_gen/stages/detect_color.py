@@ -120,7 +120,9 @@ class Color:
         colors = self._colors.get(item.sport)
         if colors is None:
             raise OptionError(
-                f"detect: color: there are no colors for {item.sport!r}. Add the table [detect.colors.{item.sport}]"
+                f"color: there are no colors for {item.sport!r}. Add the table [detect.colors.{item.sport}]",
+                code="missing-option",
+                field="detect",
             )
         teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
         boxes = find_balls(item.image, colors.ball)

@@ -114,8 +114,10 @@ class FromFile:
         path = self._path(settings.path)
         if fixed and not (path.is_dir() if settings.format == "yolo" else path.is_file()):
             raise OptionError(
-                f"detect: path: the {'folder' if settings.format == 'yolo' else 'file'} {path} does not exist. Correct "
-                "the path"
+                f"path: the {'folder' if settings.format == 'yolo' else 'file'} {path} does not exist. Correct "
+                "the path",
+                code="missing-file",
+                field="detect",
             )
         if fixed and settings.format == "coco":
             self._coco[path] = read_coco(path)
@@ -188,7 +190,9 @@ class FromFile:
         other_video = self._videos.setdefault(place, item.source.video)
         if other_video != item.source.video:
             conflict = f"the videos {other_video} and {item.source.video} would use the same boxes"
-            raise OptionError(f"detect: {conflict}. Add {{source}} to `path`, or add {{video}} and rename the videos")
+            raise OptionError(
+                f"{conflict}. Add {{source}} to `path`, or add {{video}} and rename the videos", field="detect"
+            )
 
     def _path(self, text: str) -> Path:
         return self.context.folder / Path(text).expanduser()

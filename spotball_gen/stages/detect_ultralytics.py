@@ -40,7 +40,8 @@ class Ultralytics:
         if importlib.util.find_spec("ultralytics") is None:
             raise OptionError(
                 f"detect {self.kind!r} needs the package ultralytics (AGPL license), which the extras do not "
-                "install. Install it yourself, or use yolov8-onnx, which runs the same weights"
+                "install. Install it yourself, or use yolov8-onnx, which runs the same weights",
+                code="missing-package",
             )
         self.settings = settings
         self.context = context
@@ -48,7 +49,9 @@ class Ultralytics:
         self._path = context.folder / Path(settings.model).expanduser()
         if not self._path.is_file() and Path(settings.model).name != settings.model:
             raise OptionError(
-                f"detect: model: the file {self._path} does not exist. Correct the path, or download the weights"
+                f"model: the file {self._path} does not exist. Correct the path, or download the weights",
+                code="missing-file",
+                field="detect",
             )
         self._on = picked_device(settings.device, self.name)
         self.device: Device = "gpu" if self._on == "cuda" else "cpu"
@@ -97,8 +100,9 @@ class Ultralytics:
         except Exception as error:  # The package, PyTorch and pickle raise different errors.
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise OptionError(
-                f"detect: {self.settings.model} cannot be loaded: {reason}. Correct the path, or download the weights "
-                "again"
+                f"{self.settings.model} cannot be loaded: {reason}. Correct the path, or download the weights again",
+                code="unusable-model",
+                field="detect",
             ) from error
 
     @cached_property

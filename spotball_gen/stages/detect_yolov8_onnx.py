@@ -60,7 +60,9 @@ class YoloV8Onnx:
         self._path = context.folder / Path(settings.model).expanduser()
         if not self._path.is_file():
             raise OptionError(
-                f"detect: model: the file {self._path} does not exist. Correct the path, or download the weights"
+                f"model: the file {self._path} does not exist. Correct the path, or download the weights",
+                code="missing-file",
+                field="detect",
             )
         self._providers = onnx_providers(settings.device, "detect")
         self.device: Device = "cpu" if len(self._providers) == 1 else "gpu"
@@ -129,7 +131,9 @@ class OnnxDetector:
         class_names = file.names or dict(enumerate(names))
         if not class_names:
             raise OptionError(
-                f"detect: {path} does not contain the names of its classes. List them in the setting `names`"
+                f"{path} does not contain the names of its classes. List them in the setting `names`",
+                code="unusable-model",
+                field="detect",
             )
         return cls(file, class_names, segments=file.task == "segment")
 
@@ -151,12 +155,20 @@ class OnnxDetector:
         for count, outputs in self.file.run(inputs):
             prototypes = outputs[1] if self.segments and len(outputs) > 1 and outputs[1].ndim == 4 else None
             if self.segments and prototypes is None:
-                raise OptionError(f"detect: {weights}: the segmentation model returned no masks. {_EXPORT}")
+                raise OptionError(
+                    f"{weights}: the segmentation model returned no masks. {_EXPORT}",
+                    code="unusable-model",
+                    field="detect",
+                )
             rows = 4 + len(self.names) + (0 if prototypes is None else prototypes.shape[1])
             if outputs[0].ndim != 3 or outputs[0].shape[1] != rows:
                 shape = " x ".join(map(str, outputs[0].shape))
                 expected = f"batch x {rows} x places"
-                raise OptionError(f"detect: {weights}: found the output shape {shape}, expected {expected}. {_EXPORT}")
+                raise OptionError(
+                    f"{weights}: found the output shape {shape}, expected {expected}. {_EXPORT}",
+                    code="unusable-model",
+                    field="detect",
+                )
             masks = [None] * count if prototypes is None else prototypes[:count]
             read += zip(outputs[0][:count], masks, strict=True)
         return read

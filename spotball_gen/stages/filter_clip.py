@@ -129,7 +129,9 @@ class Clip:
             prompts = self.context.sports.get(sport, Sport()).prompts
             if not prompts:
                 raise OptionError(
-                    f"filter: clip: the sport {sport!r} has no prompts. Add `prompts` to the table [sports.{sport}]"
+                    f"clip: the sport {sport!r} has no prompts. Add `prompts` to the table [sports.{sport}]",
+                    code="missing-option",
+                    field="filter",
                 )
             self._prompts[sport] = self._model.text_vectors(prompts)
         return self._prompts[sport]
@@ -169,7 +171,9 @@ class ClipModel:
         config = load(transformers.AutoConfig)
         if config.model_type != "clip":
             raise OptionError(
-                f"filter: {source}: a model of the type {config.model_type!r} is not a CLIP model. Choose a CLIP model"
+                f"{source}: a model of the type {config.model_type!r} is not a CLIP model. Choose a CLIP model",
+                code="unusable-model",
+                field="filter",
             )
         dtype = torch.float32 if settings.dtype == "auto" else getattr(torch, settings.dtype)
         model = load(transformers.CLIPModel, dtype=dtype).to(device).eval()
@@ -189,8 +193,9 @@ class ClipModel:
             count = len(self.tokenizer(prompt, truncation=False, verbose=False)["input_ids"])
             if count > most:
                 raise OptionError(
-                    f"filter: clip: a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: "
-                    f"{prompt!r}"
+                    f"clip: a prompt has {count} tokens, but the model accepts at most {most}. Shorten it: {prompt!r}",
+                    code="too-large",
+                    field="filter",
                 )
         inputs = self.tokenizer(list(prompts), padding=True, return_tensors="pt").to(self.device)
         with torch.inference_mode():

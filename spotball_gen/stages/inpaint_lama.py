@@ -104,25 +104,30 @@ class Lama:
         path = self.context.folder / Path(self.settings.model).expanduser()
         if not path.is_file():
             raise OptionError(
-                f"{self.name}: model: the file {path} does not exist. Correct the path, or download the weights"
+                f"{self.name}: model: the file {path} does not exist. Correct the path, or download the weights",
+                code="missing-file",
             )
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         try:
             session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime has a different error class for each problem.
-            raise OptionError(f"{self.name}: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
+            raise OptionError(
+                f"{self.name}: {path}: cannot be loaded: {str(error).splitlines()[0]}", code="unusable-model"
+            ) from error
         shapes = {given.name: given.shape for given in session.get_inputs()}
         if {name: shape[1] for name, shape in shapes.items() if len(shape) == 4} != _INPUTS or len(
             session.get_outputs()
         ) != 1:
             raise OptionError(
                 f"{self.name}: {path} is not LaMa: found the inputs {', '.join(shapes)}, expected image and mask. "
-                "Choose a LaMa model"
+                "Choose a LaMa model",
+                code="unusable-model",
             )
         sides = {side for shape in shapes.values() for side in shape[2:] if isinstance(side, int)}
         if len(sides) > 1:
             raise OptionError(
-                f"{self.name}: {path}: the model's input image is not square. Export the model with a square input"
+                f"{self.name}: {path}: the model's input image is not square. Export the model with a square input",
+                code="unusable-model",
             )
         return session, sides.pop() if sides else self.settings.size, file_name(path)

@@ -69,7 +69,7 @@ def fetch(query: str, folder: Path, *, match: str | None, tell: Callable[[str], 
     if process.returncode:
         message = "\n".join(process.stderr.strip().splitlines()[-5:]) or f"exit status {process.returncode}"
         if not downloads:
-            raise SpotballError(f"yt-dlp could not download {query}:\n{message}")
+            raise SpotballError(f"yt-dlp could not download {query}:\n{message}", code="download-failed")
         tell(f"yt-dlp could not download all of {query}:\n{message}")
     return downloads
 
@@ -78,7 +78,9 @@ def _program() -> str:
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     program = shutil.which("yt-dlp", path=beside)
     if program is None:
-        raise OptionError("searching for videos needs the command yt-dlp. Install it: pip install yt-dlp")
+        raise OptionError(
+            "searching for videos needs the command yt-dlp. Install it: pip install yt-dlp", code="missing-package"
+        )
     return program
 
 

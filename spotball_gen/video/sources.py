@@ -62,7 +62,9 @@ def settle_videos(
     if not videos:
         where = [source.path or source.query or f"search for {source.sport}" for source in plan.sources]
         fix = f"Name a video or a folder of videos ({', '.join(sorted(ENDINGS))})"
-        raise InputError([Problem(str(place), None, "videos", "none", "at least one", fix=fix) for place in where])
+        raise InputError(
+            [Problem("no-data", str(place), None, "videos", "none", "at least one", fix=fix) for place in where]
+        )
     ledger.add_videos(videos)
     return ledger.videos()
 
@@ -126,13 +128,14 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
         if not path.exists():
             if video.state == "waiting":
                 expected = "the video, which the run has not read completely. Restore the file"
-                problems.append(Problem(str(path), None, "video", "no such file", expected))
+                problems.append(Problem("missing-file", str(path), None, "video", "no such file", expected))
             continue
         status = path.stat()
         unchanged = (status.st_size, status.st_mtime_ns) == (video.size, video.modified)
         if not unchanged and _sha256(path) != source.sha256:
             problems.append(
                 Problem(
+                    "changed-file",
                     str(path),
                     None,
                     "video",
@@ -150,7 +153,9 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
         raise OptionError(
-            f"--out: {ledger.dataset} was started without the videos {listed}. Name a new folder to include them"
+            f"{ledger.dataset} was started without the videos {listed}. Name a new folder to include them",
+            code="output-exists",
+            field="--out",
         )
 
 

@@ -1,4 +1,4 @@
-"""Asking a provider in a test."""
+"""Send requests to a provider in a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SENT = b"\x89PNG not a picture, and nobody looks \xff\x00"
 
 
 def request(*samples: int, turns: tuple[Message, ...] | None = None, **settings: Any) -> Request:
-    """One question about one picture; sample 1 unless said otherwise."""
+    """Return a request with one question about one image, by default for sample 1."""
     messages = turns or (Message("system", "You see a match."), Message("user", "Where is the ball?", picture=True))
     return Request(
         scene=scene("163"),
@@ -28,7 +28,7 @@ def access(url: str | None = None, model: str = "gpt-4.1-mini", **options: Any) 
 
 
 def ask(provider: Provider, *requests: Request) -> list[Answer | BaseException]:
-    """What came of each request, one after the other, errors as they are; the provider is closed."""
+    """Send the requests one after another, close the provider, and return each answer or exception."""
 
     async def run() -> list[Answer | BaseException]:
         try:
@@ -43,7 +43,7 @@ def ask(provider: Provider, *requests: Request) -> list[Answer | BaseException]:
 
 
 def answer(provider: Provider, one: Request) -> Answer:
-    """What came of one request; its error is raised."""
+    """Send one request and return its answer, or raise its error."""
     (found,) = ask(provider, one)
     if isinstance(found, BaseException):
         raise found

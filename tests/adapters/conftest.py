@@ -1,4 +1,4 @@
-"""What the tests of providers and embedders share."""
+"""Provide fixtures for the tests of providers and embedders."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from tests.adapters.server import LoopbackServer
 
 @pytest.fixture
 def server(running: LoopbackServer) -> LoopbackServer:
-    """A module's server, `running`, as if nothing had been asked of it."""
+    """Return the server `running` of the module after clearing what it recorded."""
     running.forget()
     return running

@@ -1,4 +1,4 @@
-"""Embedding in a test."""
+"""Embed texts in a test."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.adapters.speaks_embeddings import DIMENSION, vector_of
 QUICK = EmbedOptions(attempts=3, first_wait=0.001, longest_wait=0.002)
 
 Fault = Callable[[Sequence[str], int], None]
-"""Given a batch and how many came before; raises to let it fail."""
+"""A function of a batch and the number of earlier batches that raises an error to make the batch fail."""
 
 
 class Tiny:
-    """Embeds in this process, by the texts alone, and fails where it is told to."""
+    """An embedder in this process: vectors depend only on the texts, and `fault` makes batches fail."""
 
     name, model, paid = "tiny", "tiny-1", False
 
@@ -34,7 +34,7 @@ class Tiny:
 
     @property
     def texts(self) -> list[str]:
-        """All that was embedded, sorted."""
+        """Return all embedded texts, sorted."""
         return sorted(text for batch in self.batches for text in batch)
 
     def versions(self) -> Mapping[str, str]:
@@ -53,17 +53,17 @@ class Tiny:
         return Batch(vectors, np.array([len(text) > 50 for text in texts]))
 
     async def close(self) -> None:
-        """Holds nothing."""
+        """Do nothing, because there is nothing to close."""
 
 
 def embed(texts: Sequence[str], embedder: Embedder, path: Path, options: EmbedOptions = QUICK, **more: Any) -> Embedded:
-    """The vectors of texts, by a cache at the path."""
+    """Embed texts with a cache at the path."""
     with Cache(path, embedder) as cache:
         return asyncio.run(embed_texts(texts, embedder, cache, options, **more))
 
 
 def batch(embedder: Embedder, *texts: str) -> Batch:
-    """What came of one batch; the embedder is closed."""
+    """Embed one batch, close the embedder, and return the batch."""
 
     async def run() -> Batch:
         try:

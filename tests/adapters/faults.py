@@ -1,4 +1,4 @@
-"""What can go wrong with a server, and how often: faults that the loopback servers act out."""
+"""Define faults that the loopback servers simulate."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong with one request.
+    """One fault of one request.
 
     Attributes:
-        kind: `status`: an error in the protocol's form. `body`: `text` as it is. `drop`, `reset`: the connection
-            closed, or reset, with no answer. `raw`: closed after `text`, which is no HTTP. `drop-after-headers`,
-            `truncated`: closed before the body, or in the middle of it. `slow`: the right answer after `seconds`.
-            `hang`: none. `reply`: a right answer in which the model did as `style` says. `redirect`: to `text`.
-            `endless`: spaces that never end, with `seconds` between chunks.
-        content: the body of `body`, in place of `text`.
-        code: of an error, in the protocol's words.
-        style: `refusal`, `filtered`, `empty`, `cut-off`, `blocked`, `strange`.
+        kind: The kind of fault. `status`: an error in the format of the protocol. `body`: `text`, unchanged.
+            `drop`, `reset`: the connection is closed or reset without a response. `raw`: it is closed after `text`,
+            which is not HTTP. `drop-after-headers`, `truncated`: it is closed before or within the body.
+            `slow`: a valid response after `seconds`. `hang`: no response. `reply`: a valid response in the style
+            `style`. `redirect`: a redirect to `text`. `endless`: spaces without end, `seconds` between chunks.
+        content: The body of the kind `body` as bytes, used instead of `text`.
+        code: The error code in the format of the protocol.
+        style: The style of the reply: `refusal`, `filtered`, `empty`, `cut-off`, `blocked` or `strange`.
     """
 
     kind: Kind
@@ -50,7 +50,7 @@ class Fault:
 
 
 def status(number: int, message: str = "scripted", *, code: str | None = None, **headers: str) -> Fault:
-    """An error of the protocol; headers with _ for -."""
+    """Return an error of the protocol; write header names with _ instead of -."""
     return Fault(
         "status", status=number, text=message, code=code, headers={k.replace("_", "-"): v for k, v in headers.items()}
     )
@@ -61,12 +61,12 @@ def body(text: str) -> Fault:
 
 
 def content(data: bytes, number: int = 200, **headers: str) -> Fault:
-    """A body of bytes; headers with _ for -."""
+    """Return a response with a body of bytes; write header names with _ instead of -."""
     return Fault("body", status=number, content=data, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
 
 def answer(said: Any) -> Fault:
-    """A body of JSON."""
+    """Return a response with a JSON body."""
     return content(json.dumps(said).encode())
 
 
@@ -107,11 +107,11 @@ NAMED: Mapping[str, Fault] = {
     "empty": reply("empty"),
     "cut-off": reply("cut-off"),
 }
-"""Faults by the names that the command of the server takes."""
+"""Faults by the names that the command of the server accepts."""
 
 
 class TokenBucket:
-    """A rate limit: `burst` requests at once, `rate` a second from then on."""
+    """A rate limit: `burst` requests at once, then `rate` requests per second."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate = rate
@@ -120,7 +120,7 @@ class TokenBucket:
         self._at = time.monotonic()
 
     def wait(self) -> float:
-        """Take a token: 0 if there was one, else the seconds until there is."""
+        """Take a token and return 0, or return the seconds until a token is available."""
         now = time.monotonic()
         self._tokens = min(self.burst, self._tokens + (now - self._at) * self.rate)
         self._at = now

@@ -1,4 +1,4 @@
-"""Google's two SDKs: a test that needs one is skipped where it is not installed."""
+"""Select one of Google's two SDKs for a test, and skip the test if the SDK is not installed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXTRAS = {SUPPORTED: "gemini", OF_THE_PAPER: "adapters"}
 
 @contextlib.contextmanager
 def only(name: str) -> Iterator[None]:
-    """Have what is made within use this SDK, though the other one may be installed and preferred."""
+    """Make providers created in this context use this SDK, even if the other one is installed and preferred."""
     if not gemini_sdk.is_installed(name):
         pytest.skip(f"{name} is not installed: it comes with the {EXTRAS[name]} extra")
     with pytest.MonkeyPatch.context() as patch:

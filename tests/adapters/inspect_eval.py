@@ -1,6 +1,6 @@
-"""Evaluations by Inspect with its mock model, in a process of their own: its dependencies warn of each other.
+"""Run Inspect evaluations with its mock model in a separate process: its dependencies warn about each other.
 
-Run as `python inspect_eval.py SPECS OUT`: a list of evaluations as JSON, and where to say what came of each.
+Run as `python inspect_eval.py SPECS OUT`: SPECS is a JSON list of evaluations, and OUT is the output file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CELLS = [f"{row}{col}" for row in "ABCDEF" for col in range(1, 11)]
 
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:
-    """One evaluation: its log, and all that the model was asked."""
+    """Run one evaluation and return its log and all requests to the model."""
     asked: list[dict[str, Any]] = []
 
     def reply(messages: list[ChatMessage], tools: object, choice: object, config: GenerateConfig) -> ModelOutput:
@@ -37,7 +37,7 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         if spec.get("fails") is not None and number % spec["fails"] == 0:
             raise ValueError("planted fault")
         output = ModelOutput.from_content("mockllm/model", said, "max_tokens" if number % 14 == 0 else "stop")
-        # Otherwise it counts tokens with a table that it would fetch.
+        # Without usage, Inspect would download a tokenizer to count tokens.
         output.usage = ModelUsage()
         return output
 

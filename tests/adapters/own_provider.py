@@ -1,4 +1,4 @@
-"""The provider that the how-to shows, as a package of its own."""
+"""Install the provider from the how-to as a separate package."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PAGE = ROOT / "docs" / "how-to" / "own-provider.md"
 
 
 def listing(language: str) -> str:
-    """The page's first listing in a language."""
+    """Return the first listing of the page in a language."""
     found = re.search(rf"```{language}(?: title=\S+)?\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert found, language
     return found[1]
 
 
 def install(folder: Path) -> Path:
-    """A folder in which the provider counts as installed, once Python looks there."""
+    """Install the provider into a folder; it is found once the folder is on the Python path."""
     ((group, entries),) = tomllib.loads(listing("toml"))["project"]["entry-points"].items()
     return install_package(folder, "brightest", group, entries, brightest=listing("python"))

@@ -1,4 +1,4 @@
-"""Datasets to ask about, `spotball run` as a process, and what a run's folder holds."""
+"""Create datasets, run `spotball run`, and read the folder of a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEPS = {"base": 1, "cue": 1, "cot": 4}
 
 
 def dataset(folder: Path, *, images: int = 3, controls: int = 0) -> Path:
-    """Scenes of two sports in turn, each with a picture of its own color; the last ones are controls."""
+    """Write scenes of two sports in turn, with images in different colors; the last `controls` are controls."""
     known = []
     for number in range(images):
         sport, name = ("soccer", "volleyball")[number % 2], str(number // 2 + 1)
@@ -48,17 +48,17 @@ def command(data: Path, out: Path, url: str, *options: str | Path) -> list[str]:
 
 
 def run(data: Path, out: Path, url: str, *options: str | Path) -> Done:
-    """`spotball run` to its end."""
+    """Run `spotball run` in this process and return its result."""
     return here(*command(data, out, url, *options)[3:])
 
 
 def here(*arguments: str, env: Mapping[str, str] = ENV) -> Done:
-    """The command in this process, with a key in its environment."""
+    """Run the command `spotball` in this process, with a key in its environment."""
     return spotball(*arguments, env=env)
 
 
 def run_process(data: Path, out: Path, url: str, *options: str | Path) -> Done:
-    """The same as a process of its own."""
+    """Run `spotball run` in a separate process and return its result."""
     line = command(data, out, url, *options)
     return subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, **ENV})
 
@@ -72,13 +72,13 @@ def query(out: Path, sql: str) -> list[Any]:
 
 
 def replies(out: Path) -> dict[Sample, str]:
-    """Each stored reply."""
+    """Return the stored replies by sample."""
     rows = query(out, "SELECT sport, image, prompt, step, sample, text FROM replies")
     return {row[:5]: row[5] for row in rows}
 
 
 def expected(images: int, **samples: int) -> set[Sample]:
-    """The replies of a run about so many images of `dataset`, by the samples of each prompt."""
+    """Return the expected replies of a run on the first `images` images of `dataset`."""
     return {
         (("soccer", "volleyball")[number % 2], str(number // 2 + 1), prompt, step, sample)
         for number in range(images)
@@ -89,10 +89,10 @@ def expected(images: int, **samples: int) -> set[Sample]:
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
-    """The run's responses."""
+    """Return the responses of the run."""
     return [json.loads(line) for line in (out / "responses.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def said(done: Done) -> str:
-    """All that a command said, to show where a test fails."""
+    """Return exit status and output of a command, as a message for failed assertions."""
     return f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

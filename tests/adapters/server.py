@@ -1,7 +1,7 @@
-"""A server on loopback that speaks a provider's protocol, with whatever goes wrong scripted.
+"""A loopback server that implements a provider's protocol, with scripted faults.
 
-In a test: `with serve(OpenAIProtocol()) as server: ... server.url, server.asked`. As a process of its own, which prints
-its address: `python -m tests.adapters.server --protocol openai --port 0 --delay 0.05`; what it was asked is at `/log`.
+In a test: `with serve(OpenAIProtocol()) as server: ... server.url, server.asked`. As a separate process, which prints
+its address: `python -m tests.adapters.server --protocol openai --port 0 --delay 0.05`. `/log` returns request counts.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ BASE_PATH = {"anthropic": "", "gemini": "", "openai": "/v1", "responses": "/v1"}
 
 @dataclass(frozen=True)
 class Seen:
-    """One request that came.
+    """One request that the server received.
 
     Attributes:
         at: seconds on the monotonic clock.
-        path: with its query.
-        headers: by lower-case names.
-        body: as it came.
-        asked: what it asks; None where it was refused or met a fault before it was read.
-        status: that was answered; 0 where there was no answer.
+        path: the path with the query string.
+        headers: the headers, by lower-case names.
+        body: the unchanged bytes.
+        asked: the parsed request; None if it was refused, or met a fault before it was parsed.
+        status: the status of the answer; 0 if there was no answer.
     """
 
     at: float
@@ -64,19 +64,19 @@ class Seen:
 
 
 class LoopbackServer:
-    """A protocol on a port.
+    """Serve a protocol on a port.
 
-    Replies to a question are numbered from 0 in the order in which they are given, and say so (`speech.text_of`):
-    whoever keeps each reply once has every number once.
+    Replies to a question are numbered from 0 in order, and contain their number (`speech.text_of`). A client that
+    stores each reply once therefore has each number once.
 
     Args:
         speaks: the protocol.
         delay: seconds before each answer.
-        seed: of the cells that are named.
-        limit: a rate limit, answered with 429 and `retry-after`.
-        says: what the model says in its reply of a number to what was asked; None for `text_of`.
-        keep: whether to keep requests; counts are kept in any case.
-        tls: with which it speaks HTTPS.
+        seed: the seed of the cells in the replies.
+        limit: a rate limit; requests above it get status 429 and `retry-after`.
+        says: returns the text of a reply from the request and the reply's number; None for `text_of`.
+        keep: whether to keep requests; counts are always kept.
+        tls: the TLS context for HTTPS; None for HTTP.
     """
 
     def __init__(
@@ -114,33 +114,33 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """The base URL, as a client takes it."""
+        """Return the base URL for a client."""
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{self.base_path}"
 
     @property
     def open_connections(self) -> int:
-        """The connections that neither side has closed."""
+        """Return the number of connections that neither side has closed."""
         return len(self._writers)
 
     @property
     def asked(self) -> list[ReceivedRequest]:
-        """The requests that were understood."""
+        """Return the requests that the server could parse."""
         return [one.asked for one in self.seen if one.asked is not None]
 
     def script(self, *faults: Fault | None) -> None:
-        """What the next requests meet, one after the other; None is a right answer."""
+        """Set the faults of the next requests, in order; None is a correct answer."""
         self._script.extend(faults)
 
     def always(self, fault: Fault | None) -> None:
-        """What each request meets once the script is over."""
+        """Set the fault of every request after the script."""
         self._always = fault
 
     def every(self, n: int, fault: Fault) -> None:
-        """What each n-th request meets."""
+        """Set the fault of every n-th request."""
         self._every = (n, fault)
 
     def forget(self) -> None:
-        """Be as if nothing had been asked and nothing been scripted."""
+        """Clear the requests, the counts of replies, and the script."""
         self.seen.clear()
         self.given.clear()
         self._script.clear()
@@ -149,7 +149,7 @@ class LoopbackServer:
         self.most_at_once = 0
 
     def log(self) -> dict[str, Any]:
-        """What came so far, in numbers: replies given by question, answers by status."""
+        """Return counts so far: requests, connections, replies by question, and answers by status."""
         return {
             "requests": self._count,
             "connections": self.connections,
@@ -164,7 +164,7 @@ class LoopbackServer:
         return server
 
     def hang_up(self) -> None:
-        """Close what connections are left."""
+        """Close the remaining connections."""
         for writer in self._writers:
             writer.transport.abort()
 
@@ -176,14 +176,14 @@ class LoopbackServer:
             while await self._exchange(wire, reader, writer):
                 wire.start_next_cycle()
         except (ConnectionError, h11.RemoteProtocolError, asyncio.CancelledError):
-            # The client went away, or is being killed: nothing to answer.
+            # The client disconnected, or the task is being canceled, so there is nothing to answer.
             pass
         finally:
             self._writers.discard(writer)
             writer.close()
 
     async def _exchange(self, wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; whether the connection is good for another."""
+        """Answer one request, and return whether the connection can serve another."""
         request = await _next(wire, reader)
         if not isinstance(request, h11.Request):
             return False
@@ -245,7 +245,7 @@ class LoopbackServer:
     def _said(
         self, fault: Fault | None, method: str, path: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, bytes, Mapping[str, str], ReceivedRequest | None]:
-        """Status, body and headers of the answer, and what was asked where that was read."""
+        """Return status, body and headers of the answer, and the parsed request or None."""
         if self.limit and (wait := self.limit.wait()):
             answer = self.speaks.error(429, "Rate limit reached", "rate_limit_exceeded", None)
             return 429, json.dumps(answer).encode(), {"retry-after": f"{wait:.3f}"}, None
@@ -278,7 +278,7 @@ class LoopbackServer:
 
 
 async def _endlessly(wire: h11.Connection, writer: asyncio.StreamWriter, seconds: float) -> None:
-    """Write the beginning of an answer, then spaces until the client goes away."""
+    """Write the start of an answer, then spaces until the client disconnects."""
     writer.write(wire.send(h11.Response(status_code=200, headers=[("content-type", "application/json")])) or b"")
     while True:
         writer.write(wire.send(h11.Data(data=b" " * (1 if seconds else 2**16))) or b"")
@@ -300,10 +300,10 @@ def _send(
     headers: Mapping[str, str],
     only: int | None = None,
 ) -> None:
-    """Write an answer; with `only`, that much of its body, and no more."""
+    """Write an answer; with `only`, write just that many bytes of its body."""
     fields = {"content-type": "application/json", "content-length": str(len(body)), **headers}
     raw = [(name, value.encode("latin-1")) for name, value in fields.items()]
-    # To the end, or h11 would hold back the rest of it.
+    # Build the whole message before writing it, because h11 would otherwise hold back a part.
     parts = [wire.send(h11.Response(status_code=status, headers=raw))]
     if only is None:
         parts += [wire.send(h11.Data(data=body)), wire.send(h11.EndOfMessage())]
@@ -316,7 +316,7 @@ def _send(
 
 @contextlib.contextmanager
 def serve(speaks: Speaks, **options: Any) -> Iterator[LoopbackServer]:
-    """A server in a thread of its own."""
+    """Run a server in a separate thread, and yield it."""
     server = LoopbackServer(speaks, **options)
     started = threading.Event()
     loop = asyncio.new_event_loop()

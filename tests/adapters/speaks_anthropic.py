@@ -1,4 +1,4 @@
-"""The Messages API, as Anthropic speaks it."""
+"""Fake of the Anthropic Messages API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEDIA = {"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 
 class AnthropicProtocol:
-    """Messages; `keys` are those that are taken."""
+    """Implement the Messages API; `keys` are the accepted API keys, or None for any key."""
 
     ends: ClassVar[Ends] = {
         "": ("stop", "end_turn", None),
@@ -62,7 +62,7 @@ class AnthropicProtocol:
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         (text,) = texts
-        # In two blocks, with one between that is no text: what is said is all of the text.
+        # The text is split into two blocks around a thinking block. Clients must join only the text blocks.
         content: list[dict[str, Any]] = [
             {"type": "text", "text": text[:5]},
             {"type": "thinking", "thinking": "Cell: F10", "signature": ""},

@@ -1,4 +1,4 @@
-"""Embeddings, as OpenAI and its likes give them, and as Gemini's REST API does when one of its SDKs calls it."""
+"""Fakes of the embedding endpoints of OpenAI-compatible servers and of the Gemini REST API."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.adapters.speech import BadRequest, ReceivedRequest, check_post, known
 
 DIMENSION = 8
 
-# Numbers in the protocol's definition: google-generativeai sends these instead of the names.
+# Enum numbers of the protocol definition: google-generativeai sends these instead of the names.
 TASKS = {"semantic_similarity": 3, "classification": 4}
 
 _PATH = re.compile(r"/v1beta/models/([\w.-]+):batchEmbedContents")
 
 
 def vector_of(text: str, dimension: int = DIMENSION) -> list[float]:
-    """The vector that every server gives a text: numbers that a 32-bit float holds."""
+    """Return the vector that every server returns for a text; its values are exact as 32-bit floats."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     return [float(number) for number in np.random.default_rng(seed).normal(size=dimension).astype(np.float32)]
 
@@ -42,14 +42,14 @@ def _vectors(texts: list[str], style: str, dimension: int) -> list[list[float]]:
 
 
 class OpenAIEmbeddings(OpenAIServer):
-    """The endpoint `/embeddings`.
+    """Implement the endpoint `/embeddings`.
 
     Args:
-        keys: those that are taken; None takes any, or none at all.
-        most: texts in a request; more is an error in the server's own words.
-        longest: characters of a text; more is an error.
-        dimension: numbers in a vector.
-        indexed: whether each vector says which text it is of.
+        keys: the accepted API keys; None accepts any key, or no key.
+        most: the most texts per request; more is an error.
+        longest: the most characters per text; more is an error.
+        dimension: the length of a vector.
+        indexed: whether each vector contains the index of its text.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class OpenAIEmbeddings(OpenAIServer):
         if self.indexed:
             for index, one in enumerate(data):
                 one["index"] = index
-            # Not in order: nothing in the protocol says that they are.
+            # Reverse the order, because the protocol does not guarantee one.
             data.reverse()
         if style == "same-index":
             for one in data:
@@ -99,7 +99,7 @@ class OpenAIEmbeddings(OpenAIServer):
 
 
 class GeminiEmbeddings:
-    """The method `batchEmbedContents`."""
+    """Implement the method `batchEmbedContents`."""
 
     def __init__(self, *, keys: set[str] | None = None) -> None:
         self.keys = keys

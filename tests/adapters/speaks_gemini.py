@@ -1,4 +1,4 @@
-"""Gemini's REST API, as both of Google's SDKs call it: the one of the paper asks for numbers in place of names."""
+"""Fake of the Gemini REST API for both Google SDKs; the SDK of the paper requests enums as numbers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.adapters.speech import (
 
 _PATH = re.compile(r"/v1beta/models/([\w.-]+):generateContent")
 _MEDIA = {"image/png", "image/jpeg", "image/webp"}
-# Numbers in the protocol's definition, which google-generativeai asks for. It knows no reason of number 99, and
-# google-genai none of that name.
+# Enum numbers of the protocol definition, which google-generativeai requests. Neither SDK knows the reason 99:
+# google-generativeai has no such number, and google-genai no such name.
 FINISH_NUMBERS = {"STOP": 1, "MAX_TOKENS": 2, "SAFETY": 3, "RECITATION": 4, "99": 99}
 BLOCK_NUMBERS = {"SAFETY": 1}
 
@@ -31,12 +31,12 @@ AS_NUMBERS = {"$alt": ["json;enum-encoding=int"]}
 
 
 class GeminiProtocol:
-    """generateContent.
+    """Implement the method `generateContent`.
 
     Args:
-        keys: those that are taken.
-        most: the most candidates; more is an error that does not name a field.
-        give: the most candidates that are given, whatever is asked for.
+        keys: the accepted API keys; None accepts any key.
+        most: the most candidates per request; more is an error that does not name a field.
+        give: the most candidates that are returned, even if more are requested.
     """
 
     ends: ClassVar[Ends] = {
@@ -90,7 +90,7 @@ class GeminiProtocol:
         usage = {
             "promptTokenCount": INPUT_TOKENS,
             "candidatesTokenCount": OUTPUT_TOKENS * len(texts) - 5,
-            # Not in the SDK's definition; in the total all the same.
+            # The SDK does not define this field, but the total includes it.
             "thoughtsTokenCount": 5,
             "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS * len(texts),
         }
@@ -101,7 +101,7 @@ class GeminiProtocol:
         candidates = []
         for index, text in enumerate(texts):
             said = text[:10] if style == "cut-off" else text
-            # In two parts: what is said is all of them.
+            # The text is split into two parts, and clients must join them.
             parts = [{"text": said[:5]}, {"text": said[5:]}]
             one: dict[str, Any] = {
                 "index": index,
@@ -141,11 +141,11 @@ def _texts(parts: Any) -> tuple[str, list[tuple[str, bytes]]]:
     for part in parts:
         known(part, {"text", "inlineData"}, "a part")
         if "inlineData" in part:
-            # The JSON form of Protocol Buffers takes names in either spelling, and google-genai sends one in each.
+            # The JSON form of Protocol Buffers accepts both spellings of a name, and google-genai mixes them.
             data = {"mimeType" if name == "mime_type" else name: value for name, value in part["inlineData"].items()}
             known(data, {"mimeType", "data"}, "inlineData")
             need(data.get("mimeType") in _MEDIA, "Unsupported MIME type")
-            # And either alphabet of base64.
+            # It also accepts both base64 alphabets.
             pictures.append((data["mimeType"], decoded(data["data"].replace("-", "+").replace("_", "/"))))
         text += part.get("text", "")
     return text, pictures

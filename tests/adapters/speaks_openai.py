@@ -1,4 +1,4 @@
-"""Chat completions, as OpenAI and its likes speak them."""
+"""Fake of the chat completions API of OpenAI and compatible servers."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from tests.adapters.speech import (
 _FIELDS = {
     *("model", "messages", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"),
     "reasoning_effort",
-    # Not OpenAI's, but that of vLLM, SGLang and llama.cpp.
+    # OpenAI does not have this field, but vLLM, SGLang and llama.cpp do.
     "top_k",
 }
 
 
 class OpenAIServer:
-    """What the protocols of OpenAI share.
+    """Base class of the OpenAI protocols.
 
     Args:
-        keys: those that are taken; None takes any, or none at all, as a server of one's own does.
+        keys: the accepted API keys; None accepts any key, or no key, like a self-hosted server.
     """
 
     def __init__(self, *, keys: set[str] | None = None) -> None:
         self.keys = keys
 
     def key_in(self, headers: Mapping[str, str]) -> str | None:
-        """The key; BadRequest if it is not taken."""
+        """Return the key; raise BadRequest if it is not accepted."""
         key = headers.get("authorization", "").removeprefix("Bearer ") or None
         if self.keys is not None and key not in self.keys:
-            # As some servers do: they repeat the key.
+            # Some servers repeat the key in the error message.
             raise BadRequest(f"Incorrect API key provided: {key}", status=401, code="invalid_api_key")
         return key
 
@@ -52,13 +52,13 @@ class OpenAIServer:
 
 
 class OpenAIProtocol(OpenAIServer):
-    """Chat completions.
+    """Implement the chat completions API.
 
     Args:
-        keys: those that are taken; None takes any, or none at all, as a server of one's own does.
-        most: the most choices at a time; more is an error about `n`.
-        give: the most choices that are given, whatever is asked for: Ollama and LM Studio give one.
-        models: the names that are known; None knows all.
+        keys: the accepted API keys; None accepts any key, or no key, like a self-hosted server.
+        most: the most choices per request; more is an error about `n`.
+        give: the most choices that are returned, even if more are requested: Ollama and LM Studio return one.
+        models: the known model names; None accepts any name.
     """
 
     ends: ClassVar[Ends] = {
@@ -125,7 +125,7 @@ class OpenAIProtocol(OpenAIServer):
             "object": "chat.completion",
             "created": 0,
             "model": f"{asked.model}-2025-04-14",
-            # Not in order: nothing in the protocol says that they are.
+            # Reverse the order, because the protocol does not guarantee one.
             "choices": choices[::-1],
             "usage": {
                 "prompt_tokens": INPUT_TOKENS,

@@ -1,4 +1,4 @@
-"""The Responses API, as OpenAI and its likes speak it."""
+"""Fake of the Responses API of OpenAI and compatible servers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.adapters.speech import (
 
 _FIELDS = {
     *("model", "input", "temperature", "top_p", "max_output_tokens", "reasoning", "store", "stream"),
-    # Not OpenAI's, but that of vLLM.
+    # OpenAI does not have this field, but vLLM does.
     "top_k",
 }
 
 
 class ResponsesProtocol(OpenAIServer):
-    """The Responses API, which gives one reply per request."""
+    """Implement the Responses API, which returns one reply per request."""
 
     ends: ClassVar[Ends] = {
         "": ("stop", "completed", None),

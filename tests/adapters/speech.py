@@ -1,4 +1,4 @@
-"""What a loopback server's model says, and what a protocol is to the server."""
+"""Replies of the loopback server's model, and the interface of a protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_core.grid import Grid
 
 INPUT_TOKENS = 400
 OUTPUT_TOKENS = 20
-"""What a request and a reply cost, in each protocol's usage."""
+"""Tokens per request and per reply, as each protocol reports them."""
 
 Picture = tuple[str, bytes]
 """A media type and the bytes."""
@@ -26,7 +26,7 @@ _DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOT
 
 
 class BadRequest(Exception):
-    """A request that the protocol does not know."""
+    """Raised for a request that the protocol does not allow."""
 
     def __init__(self, message: str, *, status: int = 400, code: str = "", field: str | None = None) -> None:
         super().__init__(message)
@@ -37,15 +37,15 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request as the server understood it.
+    """A parsed request.
 
     Attributes:
         model: the model's name.
         turns: (role, text) of each message, in order.
-        pictures: (media type, bytes) of each.
-        settings: temperature and the like, by the protocol's names.
-        n: samples asked for.
-        key: as it was sent; None where there was none.
+        pictures: (media type, bytes) of each picture.
+        settings: temperature and other settings, by the protocol's names.
+        n: the number of requested samples.
+        key: the API key that was sent; None if there was none.
     """
 
     model: str
@@ -57,7 +57,7 @@ class ReceivedRequest:
 
     @property
     def question(self) -> str:
-        """The same for requests that differ in nothing but samples, seed and key."""
+        """Return a hash of the request that ignores the number of samples, the seed and the key."""
         pictures = [[kind, hashlib.sha256(data).hexdigest()] for kind, data in self.pictures]
         settings = {name: value for name, value in self.settings.items() if name != "seed"}
         identity = json.dumps([self.model, self.turns, pictures, settings], sort_keys=True)
@@ -65,33 +65,33 @@ class ReceivedRequest:
 
 
 def cell_of(question: str, number: int, seed: int = 0) -> str:
-    """The cell that the model names in its reply of this number, from 0, to a question."""
+    """Return the cell in the model's reply to a question; replies are numbered from 0."""
     digest = hashlib.sha256(f"{seed}/{question}/{number}".encode()).digest()
     return _LABELS[int.from_bytes(digest[:8], "big") % len(_LABELS)]
 
 
 def text_of(question: str, number: int, seed: int = 0) -> str:
-    """What the model says in its reply of this number; question and number are in it, to tell each reply apart."""
+    """Return the text of a reply, which contains the question and the number, so that every reply differs."""
     return f"Reasoning: reply {number} to question {question}.\nCell: {cell_of(question, number, seed)}"
 
 
 Ends = Mapping[str, tuple[Finish, str, str | None]]
-"""Of styles of answers: why such a reply ended, the same in the protocol's own word, and its text if that is known."""
+"""For each style of answer: the finish reason, the protocol's name for it, and the text if it is known."""
 
 
 class Speaks(Protocol):
-    """A protocol: how requests are read, and answers and errors written."""
+    """A protocol, which parses requests and writes answers and errors."""
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        """What is asked; BadRequest for anything that the protocol does not know."""
+        """Return the parsed request; raise BadRequest for anything that the protocol does not allow."""
         ...
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
-        """The body of an answer with these replies."""
+        """Return the body of an answer with these replies."""
         ...
 
     def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        """The body of an error."""
+        """Return the body of an error."""
         ...
 
 
@@ -101,14 +101,14 @@ def need(condition: bool, message: str, **details: Any) -> None:
 
 
 def known(given: Mapping[str, Any], names: set[str], where: str) -> None:
-    """No fields but these."""
+    """Raise BadRequest if there are other fields than these."""
     need(isinstance(given, dict), f"{where} is no object")
     for name in given:
         need(name in names, f"unrecognized field {name!r} in {where}", field=name)
 
 
 def number_in(given: Mapping[str, Any], name: str, low: float, high: float, *, whole: bool = False) -> None:
-    """If the field is there, it is a number in the range."""
+    """Raise BadRequest if the field is present and is not a number in the range."""
     if name in given:
         value = given[name]
         kinds = (int,) if whole else (int, float)
@@ -140,7 +140,7 @@ def data_url(url: str) -> Picture:
 
 
 def check_post(method: str, path: str, headers: Mapping[str, str], expected: str) -> None:
-    """A request that posts JSON to the expected path."""
+    """Raise BadRequest unless the request posts JSON to the expected path."""
     need(path == expected, f"unknown path {path}", status=404)
     need(method == "POST", f"no {method} here", status=405)
     need(headers.get("content-type") == "application/json", "the content type is not application/json", status=415)
@@ -154,14 +154,14 @@ def turns_of(
     roles: Collection[str] = ("system", "user", "assistant"),
     text: str = "text",
 ) -> tuple[tuple[tuple[str, str], ...], tuple[Picture, ...]]:
-    """(role, text) of each message, and the pictures.
+    """Return (role, text) of each message, and the pictures.
 
     Args:
-        messages: what the field holds.
-        field: its name.
-        picture_of: reads a part that is no text.
-        roles: those that the protocol has.
-        text: the type of parts that are text.
+        messages: the value of the field.
+        field: the name of the field.
+        picture_of: parses a part that is not text.
+        roles: the roles of the protocol.
+        text: the type of text parts.
     """
     need(isinstance(messages, list) and bool(messages), f"{field} is missing", field=field)
     assert isinstance(messages, list)

@@ -1,4 +1,4 @@
-"""Runs, batches and studies go on after poses were estimated: no model and no participant is shown keypoints."""
+"""Test that runs, batches and studies can resume after poses were added, because keypoints are never shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def posed(one: Scene) -> Scene:
     return one.with_keypoints([np.tile([*box[:2], 0.5], (17, 1)) for box in one.boxes])
 
 
-def test_a_run() -> None:
+def test_run_identity_ignores_player_keypoints() -> None:
     provider = OpenAI(Access("m", base_url="http://127.0.0.1:9/v1"))
     job = SceneJob(PLAIN, PROMPTS, provider, None, Settings(), "m", dataset=Path(), scenes=PLAIN)
     after = tuple(map(posed, PLAIN))
@@ -37,13 +37,13 @@ def test_a_run() -> None:
     assert replace(job, items=other, scenes=other).identity() != job.identity()
 
 
-def test_a_batch() -> None:
+def test_batch_identity_ignores_player_keypoints() -> None:
     plan = SamplePlan(PLAIN, PROMPTS, {})
     before, after = (identity(of, plan, Settings(), "m") for of in (PLAIN, tuple(map(posed, PLAIN))))
     assert before == after
 
 
-def test_a_study(tmp_path: Path) -> None:
+def test_study_parts_are_unchanged_after_keypoints_are_added(tmp_path: Path) -> None:
     folder = made.study(tmp_path)
     file = folder.parent / "data/scenes.jsonl"
     with_players = [one.model_copy(update={"players": PLAIN[0].players}) for one in read_scenes(file)]

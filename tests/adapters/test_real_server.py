@@ -1,4 +1,4 @@
-"""Complete runs against real servers with tiny models of random weights: `transformers serve` and llama-cpp-python."""
+"""Test complete runs against `transformers serve` and llama-cpp-python with tiny models of random weights."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ main()
 """
 
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
-"""What the server needs; `pip install "transformers[serving]" torch` has it."""
+"""Modules that the server imports; `pip install "transformers[serving]" torch` installs them."""
 
 
 GRAMMAR = r"""root ::= "Reasoning: none\nCell: " [A-F] [1-9]"""
-"""The only replies that llama.cpp then lets a model give."""
+"""Grammar that limits llama.cpp to replies of this form."""
 
 
 @contextmanager
 def serving(*arguments: str, cache: Path) -> Iterator[str]:
-    """A server as a process of its own, and the address that it prints."""
+    """Start a server in a separate process and yield the base URL of its API."""
     environment = {**os.environ, "HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
     with subprocess.Popen(
         [sys.executable, *arguments], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment
@@ -50,7 +50,7 @@ def serving(*arguments: str, cache: Path) -> Iterator[str]:
                     break
             else:
                 pytest.fail(f"the server did not start: {''.join(lines[-20:])}")
-            # Or the server would wait for a reader of its log.
+            # Read the log, because the server blocks when the pipe is full.
             threading.Thread(target=server.stderr.read, daemon=True).start()
             yield started[1] + "/v1"
         finally:
@@ -65,7 +65,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
+def test_run_against_transformers_serve_gets_a_reply_for_every_sample(address: str, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=2), tmp_path / "out"
     model = str(save_llama(tmp_path))
     options = ("--max-output-tokens", "8", "--temperature", "0.6", "--concurrency", "2", "--attempts", "2")
@@ -73,7 +73,7 @@ def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
     done = here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={})
     assert done.returncode == 0, said(done)
     prompts = [key[2] for key in replies(out)]
-    # Three questions come before the answer of cot.
+    # The cot prompt asks three questions before the final answer, so each of its samples needs four replies.
     assert (prompts.count("base"), prompts.count("cot")) == (6, 8)
     ((tokens,),) = query(out, "SELECT min(output_tokens) FROM requests")
     assert tokens == 8
@@ -81,7 +81,7 @@ def test_every_sample_gets_a_reply(address: str, tmp_path: Path) -> None:
     assert (again.returncode, len(replies(out))) == (0, 14), said(again)
 
 
-def test_the_responses_api_gives_replies_too(address: str, tmp_path: Path) -> None:
+def test_run_with_the_responses_api_gets_a_reply_for_every_sample(address: str, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=1), tmp_path / "out"
     model = str(save_llama(tmp_path))
     line = ("run", str(data), "--provider", "openai", "--base-url", address, "--model", model, "--out", str(out))
@@ -91,7 +91,7 @@ def test_the_responses_api_gives_replies_too(address: str, tmp_path: Path) -> No
     assert len(replies(out)) == 2
 
 
-def test_an_interrupted_run_of_llama_cpp_continues(tmp_path: Path) -> None:
+def test_interrupted_run_against_llama_cpp_resumes_and_completes(tmp_path: Path) -> None:
     for module in ("llama_cpp", "gguf", "sse_starlette"):
         pytest.importorskip(module, reason=f'{module} is not installed: pip install "llama-cpp-python[server]" gguf')
     text, images = save_llava_gguf(tmp_path)
@@ -108,6 +108,6 @@ def test_an_interrupted_run_of_llama_cpp_continues(tmp_path: Path) -> None:
         assert done.returncode == 0, said(done)
     assert len(replies(out)) == 3 * (3 + 4)
     assert first.items() <= replies(out).items()
-    # The server ignores the number of samples and gives one reply per request.
+    # The server ignores the number of samples and returns one reply per request.
     assert query(out, "SELECT count(*) FROM requests") == [(21,)]
     assert "0 of 12 samples could not be parsed" in done.stderr

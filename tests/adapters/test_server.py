@@ -1,4 +1,4 @@
-"""The loopback servers: they take what the protocols allow and nothing else, and fail as they are told."""
+"""Test that the loopback servers accept only what the protocols allow and produce the configured faults."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ CASES: dict[str, Case] = {
 
 @pytest.fixture(scope="module", params=CASES)
 def case(request: pytest.FixtureRequest) -> Iterator[tuple[LoopbackServer, Callable[..., httpx.Response]]]:
-    """A server, and a way to post to it the body of a request with changes."""
+    """Yield a server and a function that posts a valid request, with optional changes, to it."""
     speaks, path, headers, make = CASES[request.param]
     with serve(speaks(), base_path="") as server, httpx.Client() as client:
 
@@ -68,7 +68,7 @@ def case(request: pytest.FixtureRequest) -> Iterator[tuple[LoopbackServer, Calla
         yield server, post
 
 
-def test_what_the_protocol_allows_is_answered(case: Any) -> None:
+def test_server_accepts_a_valid_request_and_records_it(case: Any) -> None:
     server, post = case
     server.seen.clear()
     response = post()
@@ -90,18 +90,18 @@ def test_what_the_protocol_allows_is_answered(case: Any) -> None:
         {"seed": "x", "generationConfig": {"seed": 1}},
     ],
 )
-def test_what_it_does_not_allow_is_refused(case: Any, more: dict[str, Any]) -> None:
+def test_server_rejects_an_invalid_request_body_with_status_400(case: Any, more: dict[str, Any]) -> None:
     _, post = case
     assert post(more).status_code == 400
 
 
-def test_other_paths_are_not_there(case: Any) -> None:
+def test_server_returns_404_for_an_unknown_path(case: Any) -> None:
     _, post = case
     assert post(path="/v2/other").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["anthropic", "gemini"])
-def test_keys_and_versions_are_needed(name: str) -> None:
+def test_server_rejects_a_request_without_its_key_or_version_header(name: str) -> None:
     speaks, path, headers, make = CASES[name]
     with serve(speaks(), base_path="") as server:
         for header in headers:
@@ -109,7 +109,7 @@ def test_keys_and_versions_are_needed(name: str) -> None:
             assert httpx.post(server.url + path, json=make(), headers=given).status_code in (400, 401)
 
 
-def test_replies_to_a_question_are_numbered() -> None:
+def test_server_numbers_the_replies_to_a_question_across_requests() -> None:
     with serve(OpenAIProtocol(), seed=5) as server, httpx.Client() as client:
         said = []
         for n in (2, 1, 3):
@@ -124,7 +124,7 @@ def test_replies_to_a_question_are_numbered() -> None:
         assert question not in other
 
 
-def test_faults_come_in_turn_then_always() -> None:
+def test_server_gives_scripted_faults_in_order_then_the_permanent_fault() -> None:
     with serve(OpenAIProtocol()) as server:
 
         def meets() -> object:
@@ -148,12 +148,12 @@ def test_faults_come_in_turn_then_always() -> None:
         ]
         server.always(None)
         server.every(3, STORM)
-        # The ninth to the twelfth.
+        # Requests 9 and 12 of these four (9 to 12) are multiples of three, so they fail.
         assert [meets() for _ in range(4)] == [500, "application/json", "application/json", 500]
         assert server.log()["statuses"] == {"500": 5, "200": 5, "0": 2}
 
 
-def test_slow_and_strange_answers() -> None:
+def test_server_faults_slow_and_html_cause_a_timeout_and_an_html_body() -> None:
     with serve(OpenAIProtocol()) as server:
         server.script(slow(0.3), HTML)
         with pytest.raises(httpx.ReadTimeout):
@@ -161,7 +161,7 @@ def test_slow_and_strange_answers() -> None:
         assert "Bad gateway" in httpx.post(f"{server.url}/chat/completions", json=openai_body()).text
 
 
-def test_a_bucket_lets_its_burst_through_then_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_token_bucket_allows_its_burst_then_limits_to_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("tests.adapters.faults.time.monotonic", lambda: now)
     bucket = TokenBucket(rate=2, burst=3)
@@ -175,7 +175,7 @@ def test_a_bucket_lets_its_burst_through_then_its_rate(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("protocol", CASES)
-def test_as_a_process_it_prints_its_address_and_keeps_a_log(protocol: str) -> None:
+def test_server_process_prints_its_address_and_keeps_a_log(protocol: str) -> None:
     _, path, headers, make = CASES[protocol]
     command = [sys.executable, "-m", "tests.adapters.server", "--protocol", protocol, "--fault", "500", "--every", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

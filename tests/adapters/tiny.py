@@ -1,4 +1,4 @@
-"""A provider that answers from the request alone, in this process, and fails where it is told to."""
+"""Provide a fake provider that answers in this process from the request alone and raises configured errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BASE = Prompt("base", "1", "Where is the ball in this {sport} image?")
 CHAIN = Prompt("chain", "1", "{context}\nWhere is the ball?", ("Who plays?", "Where do they look?"))
 
 Fault = Callable[[Request, int], None]
-"""Given a request and how often it came before; raises to let it fail."""
+"""Function of a request and the number of earlier attempts at it; it raises an error to make the request fail."""
 
 
 class Tiny:
-    """Names a cell by the sample's number; to a question, the sample's number."""
+    """Answer every request with the cell in column A whose row is the sample number."""
 
     name, model = "tiny", "tiny-1"
 
@@ -34,7 +34,7 @@ class Tiny:
         self.under_way = self.most_under_way = 0
 
     def check(self, settings: Settings) -> None:
-        """Takes all settings."""
+        """Accept all settings."""
 
     def image_tokens(self, width: int, height: int) -> int | None:
         return 100
@@ -61,7 +61,7 @@ class Tiny:
         return Answer(replies, model="tiny-1-0001", input_tokens=110, output_tokens=2 * len(samples))
 
     async def close(self) -> None:
-        """Holds nothing."""
+        """Do nothing, because there is nothing to release."""
 
 
 QUICK = Options(attempts=3, first_wait=0.001, longest_wait=0.002, grace=5)
@@ -70,7 +70,7 @@ QUICK = Options(attempts=3, first_wait=0.001, longest_wait=0.002, grace=5)
 def runner_of(
     folder: Path, provider: Tiny, scenes: tuple[Scene, ...], *prompts: tuple[Prompt, int], options: Options = QUICK
 ) -> tuple[ReplyStore, Runner]:
-    """A runner over a store of its own, which the caller closes."""
+    """Return a new store, which the caller must close, and a runner that uses it."""
     store = ReplyStore(folder)
     session = store.start_session({}, {})
     plan = SamplePlan(scenes, prompts, store.done())

@@ -1,6 +1,7 @@
-"""Models in the shapes of Llama 3.2 Vision, Qwen2.5-VL and LLaVA 1.5, with few and random weights.
+"""Create tiny models with random weights and the architectures of Llama 3.2 Vision, Qwen2.5-VL and LLaVA 1.5.
 
-The first two are saved as on the Hub, and LLaVA 1.5 as the two GGUF files that llama.cpp reads.
+The first two are saved in the format of the Hugging Face Hub, and LLaVA 1.5 as the two GGUF files that
+llama.cpp reads.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TEXT = {
 
 
 def save_llama(folder: Path) -> Path:
-    """A model that sees images by cross attention: two layers of text, one of images, over four tiles."""
+    """Save a model that reads images through one cross-attention layer of three layers, with four tiles."""
     from transformers import MllamaConfig, MllamaForConditionalGeneration
 
     tokens = _save_tokenizer(
@@ -93,13 +94,13 @@ def save_qwen(
     vision: Mapping[str, Any] | None = None,
     pixels: int = 112 * 112,
 ) -> Path:
-    """A model that reads images as tokens, with positions in three dimensions.
+    """Save a model that reads images as tokens with three-dimensional positions.
 
     Args:
-        folder: to save into.
-        text: fields of the text model's configuration other than those of the tiny model.
-        vision: fields of the vision model's.
-        pixels: of an image, at most; a larger one is made smaller.
+        folder: where to save the model.
+        text: fields of the text model's configuration that replace those of the tiny model.
+        vision: fields of the vision model's configuration that replace those of the tiny model.
+        pixels: maximum number of pixels per image; larger images are scaled down.
     """
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
@@ -154,7 +155,7 @@ def save_qwen(
 
 
 def save_llava_gguf(folder: Path) -> tuple[Path, Path]:
-    """The text model, whose tokens are bytes, and the model that reads images."""
+    """Save a text model with byte tokens and an image encoder, and return the paths of both files."""
     import numpy as np
     from gguf import GGUFWriter, TokenType
 
@@ -236,7 +237,7 @@ def save_llava_gguf(folder: Path) -> tuple[Path, Path]:
 
 
 def _save_tokenizer(folder: Path, special: list[str], **named: str) -> dict[str, int]:
-    """One token for each byte, and the special ones."""
+    """Save a tokenizer with one token for each byte and the special tokens, and return its vocabulary."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -258,7 +259,7 @@ def _save_model(kind: type, config: object, folder: Path) -> None:
         model = kind(config)
     for name, weights in model.named_parameters():
         if "gate" in name and weights.numel() == 1:
-            # Layers that see the image start closed.
+            # Gates of cross-attention layers start at zero, which would hide the image from the model.
             torch.nn.init.ones_(weights)
     model.save_pretrained(folder)
 

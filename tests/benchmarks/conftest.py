@@ -1,4 +1,4 @@
-"""Benchmarks are scripts, which import what lies beside them."""
+"""Add the folder of benchmark scripts to the import path, because the scripts import each other by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results with made-up figures: nothing here was measured."""
+"""Build results with synthetic figures, which were not measured."""
 
 from __future__ import annotations
 

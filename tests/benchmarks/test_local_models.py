@@ -1,4 +1,4 @@
-"""The benchmark of models on a GPU measures; on a CPU with a tiny model, as there is no GPU where tests run."""
+"""Test the GPU benchmark of local models with a tiny model on a CPU, because tests run without a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_local_models_measures_a_tiny_one() -> None:
+def test_benchmark_of_local_models_measures_a_tiny_model_on_a_cpu() -> None:
     pytest.importorskip("torch", reason="needs the extra local")
     pytest.importorskip("transformers", reason="needs the extra local")
     options = ("--size", "tiny", "--images", "1", "--samples", "3", "--tokens", "4", "--plain", "2")

@@ -1,4 +1,4 @@
-"""What benchmarks measure with."""
+"""Test the measuring functions of the benchmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from measure import FIGURES, figure, in_turn, process, processes_in_turn
 
 
-def test_a_figure_is_printed_and_kept(
+def test_figure_is_printed_and_written_to_the_figures_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(FIGURES, str(tmp_path / "figures"))
@@ -27,7 +27,7 @@ def test_a_figure_is_printed_and_kept(
     assert "made-up ratio: 3 times (goal: at least 5, missed); made up" in capsys.readouterr().out
 
 
-def test_ways_take_turns() -> None:
+def test_in_turn_alternates_between_the_functions() -> None:
     called: list[str] = []
     times = in_turn({"a": lambda: called.append("a"), "b": lambda: called.append("b")}, 3)
     assert called == ["a", "b"] * 3
@@ -35,7 +35,7 @@ def test_ways_take_turns() -> None:
     assert all(seconds >= 0 for seconds in times.values())
 
 
-def test_a_process_has_its_own_peak_and_not_its_parents() -> None:
+def test_process_reports_its_own_peak_memory_and_not_its_parents() -> None:
     held = np.ones(30_000_000)
     small = process([sys.executable, "-c", "pass"])
     large = process([sys.executable, "-c", "b = bytearray(100_000_000)"])
@@ -44,7 +44,9 @@ def test_a_process_has_its_own_peak_and_not_its_parents() -> None:
     assert small.seconds > 0
 
 
-def test_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_process_with_an_unaccepted_exit_status_raises_and_prints_its_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     failing = [sys.executable, "-c", "raise SystemExit('what it said')"]
     process(failing, accept=(0, 1))
     with pytest.raises(subprocess.CalledProcessError):
@@ -54,7 +56,7 @@ def test_statuses(capsys: pytest.CaptureFixture[str]) -> None:
         process(["no-such-command"], accept=(0, 1))
 
 
-def test_what_a_process_is_given() -> None:
+def test_process_passes_the_environment_and_processes_in_turn_measures_memory() -> None:
     process([sys.executable, "-c", "import os; assert os.environ['MADE_UP'] == '1'"], env={"MADE_UP": "1"})
     used = processes_in_turn({"one": [sys.executable, "-c", "pass"]}, 2)
     assert used["one"].megabytes > 0

@@ -1,4 +1,4 @@
-"""How figures compare with those that were kept."""
+"""Test the comparison of figures with the kept figures."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from tests.benchmarks.made_up import SETTING, figure, result
         ("below 60", 0.0, 0.0, ""),
     ],
 )
-def test_what_became_of_a_figure(goal: str, before: float, now: float, word: str) -> None:
+def test_move_word_depends_on_the_goal_and_the_noise_threshold(goal: str, before: float, now: float, word: str) -> None:
     assert Move(figure("time", now, goal=goal), figure("time", before, goal=goal)).word == word
 
 
-def test_a_figure_that_was_not_kept_is_new() -> None:
+def test_move_of_a_figure_without_a_kept_value_is_new() -> None:
     assert Move(figure("time", 1.0), None).word == "new"
 
 
-def test_another_unit_is_not_divided_by() -> None:
+def test_move_between_different_units_has_no_ratio() -> None:
     move = Move(figure("time", 1.0, unit="s"), figure("time", 1000.0, unit="ms"))
     assert move.ratio is None
     assert move.word == "moved"
 
 
-def test_figures_are_found_by_their_names() -> None:
+def test_moved_and_gone_match_figures_by_name() -> None:
     kept = {"one": result("one", figure("b", 2.0), figure("a", 1.0), figure("c", 3.0))}
     now = result("one", figure("a", 10.0), figure("b", 20.0), figure("d", 40.0))
     assert [(move.now.name, move.before and move.before.value) for move in moved(now, kept)] == [
@@ -57,11 +57,11 @@ def test_figures_are_found_by_their_names() -> None:
     ("value", "unit", "text"),
     [(0.0123456, "s", "0.0123 s"), (1234.56, "MB", "1,235 MB"), (12.345, "times", "12.3 times"), (0.5, "", "0.5")],
 )
-def test_amounts(value: float, unit: str, text: str) -> None:
+def test_amount_formats_value_and_unit(value: float, unit: str, text: str) -> None:
     assert amount(value, unit) == text
 
 
-def test_the_summary_names_what_was_missed_and_what_failed() -> None:
+def test_summary_names_missed_goals_and_failed_benchmarks() -> None:
     results = [
         result("one", figure("a", 1, goal="below 2", met=True), figure("b", 3, goal="below 2", met=False)),
         result("two", figure("free", 1), finished=False),
@@ -69,7 +69,7 @@ def test_the_summary_names_what_was_missed_and_what_failed() -> None:
     assert summary(results) == ["1 of 2 goals met", "missed: b (one)", "failed: two"]
 
 
-def test_a_busy_machine_is_told_once() -> None:
+def test_summary_reports_a_busy_machine_in_one_line() -> None:
     busy = replace(SETTING, cores=2, load=3.0)
     busier = replace(SETTING, cores=2, load=4.0)
     results = [replace(result(name), setting=setting) for name, setting in (("a", busy), ("b", busier), ("c", busy))]
@@ -78,7 +78,9 @@ def test_a_busy_machine_is_told_once() -> None:
     assert not any("busy" in line for line in summary([result("quiet")]))
 
 
-def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_prints_old_and_new_values_and_missed_goals(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     kept = {"one": result("one", figure("time", 10.0, goal="below 60", met=True), figure("old", 1.0))}
     show([result("one", figure("time", 90.0, goal="below 60", met=False))], kept)
@@ -87,12 +89,12 @@ def test_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
         assert part in said
 
 
-def test_cores_at_work_are_counted() -> None:
+def test_cores_in_use_is_between_zero_and_twice_the_core_count() -> None:
     used = cores_in_use(0.2)
     assert 0 <= used <= 2 * (os.cpu_count() or 1)
 
 
-def test_the_setting_names_what_numbers_depend_on() -> None:
+def test_here_and_now_names_the_machine_and_the_versions() -> None:
     setting = here_and_now()
     assert "cores" in setting.machine
     assert "GiB" in setting.machine
@@ -101,6 +103,6 @@ def test_the_setting_names_what_numbers_depend_on() -> None:
     assert f"spotball-core {commit()}, " in setting.versions
 
 
-def test_without_git_the_version_is_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commit_without_git_returns_the_package_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert commit() == version("spotball-core")

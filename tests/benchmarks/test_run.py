@@ -1,4 +1,4 @@
-"""Benchmarks are found, run in processes of their own, kept, and put on a page."""
+"""Test that benchmarks are found, run in separate processes, kept, and reported on a page."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_benchmark_is_what_claims(folder: Path) -> None:
+def test_benchmarks_finds_only_scripts_whose_docstring_states_a_claim(folder: Path) -> None:
     assert list(runner.benchmarks(folder)) == ["bad", "draws", "good", "twice"]
 
 
-def test_the_benchmarks_of_the_project_claim_and_its_helpers_do_not() -> None:
+def test_benchmarks_of_the_project_are_found_without_its_helper_scripts() -> None:
     found = set(runner.benchmarks())
     assert {"intervals", "replicate", "report", "wasserstein_growth", "wasserstein_pairs"} <= found
     assert found.isdisjoint({"run", "measure", "results", "page", "study", "release"})
 
 
-def test_one_run(folder: Path) -> None:
+def test_run_of_a_good_benchmark_returns_its_figures_and_time(folder: Path) -> None:
     good = runner.run(runner.benchmarks(folder)["good"], SETTING, folder / "docs")
     assert good.finished
     assert [(one.name, one.value, one.unit, one.goal, one.met) for one in good.figures] == [
@@ -58,13 +58,15 @@ def test_one_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bad", "twice"])
-def test_what_fails_has_the_figures_that_it_came_to(name: str, folder: Path) -> None:
+def test_run_of_a_failing_benchmark_keeps_the_figures_before_the_failure(name: str, folder: Path) -> None:
     failed = runner.run(runner.benchmarks(folder)[name], SETTING, folder / "docs")
     assert not failed.finished
     assert failed.figures
 
 
-def test_all_run_although_one_fails_and_the_page_says_so(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert runner.main([], folder=folder, docs=folder / "docs") == 1
     page = (folder / "docs/benchmarks.md").read_text()
     assert "`benchmarks/good.py` claims: a made-up benchmark is fast." in page
@@ -82,7 +84,7 @@ def test_all_run_although_one_fails_and_the_page_says_so(folder: Path, capfd: py
 
 
 @pytest.mark.slow
-def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_main_compares_new_figures_with_the_kept_figures(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
     assert not (folder / "docs/benchmarks.md").exists()
     (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
@@ -93,7 +95,7 @@ def test_kept_figures_are_compared_with(folder: Path, capfd: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
-def test_the_page_shows_what_was_kept(folder: Path) -> None:
+def test_page_shows_the_kept_value_of_a_changed_figure(folder: Path) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()
     assert runner.main(["--keep"], folder=folder, docs=folder / "docs") == 0
@@ -106,7 +108,7 @@ def test_the_page_shows_what_was_kept(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_benchmark_anew_leaves_the_others_on_the_page_as_kept(folder: Path) -> None:
+def test_page_after_one_benchmark_is_kept_again_shows_the_other_kept_results(folder: Path) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()
     page, other = folder / "docs/benchmarks.md", '"""Claim: another."""\nfrom measure import figure\n'
@@ -121,7 +123,7 @@ def test_one_benchmark_anew_leaves_the_others_on_the_page_as_kept(folder: Path) 
     assert "| its own | 4 s |" in page.read_text()
 
 
-def test_what_is_kept_comes_back_and_failures_replace_nothing(tmp_path: Path) -> None:
+def test_write_kept_round_trips_and_does_not_replace_results_with_failures(tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
     assert runner.read_kept(file) == {}
     one, two = result("one", figure("a", 1.0, goal="below 2", met=True)), result("two", figure("b", 2.0))
@@ -132,7 +134,7 @@ def test_what_is_kept_comes_back_and_failures_replace_nothing(tmp_path: Path) ->
     assert runner.read_kept(file) == {"one": one, "two": later}
 
 
-def test_a_name_that_there_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_with_an_unknown_benchmark_exits_with_status_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         runner.main(["nothing"], folder=folder)
     assert stopped.value.code == 2

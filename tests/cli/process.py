@@ -1,4 +1,4 @@
-"""Running the command: in this process, as a process of its own, or on a terminal."""
+"""Run the command in this process, in a separate process, or on a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def spotball(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
-    """Run the command in this process: starting Python and loading libraries would take most of a test's time."""
+    """Run the command in this process, because starting Python and loading libraries would be slow."""
     stdout, stderr = io.StringIO(), io.StringIO()
     status = 0
     with ExitStack() as stack:
@@ -42,13 +42,13 @@ def spotball(*arguments: str | Path, env: Mapping[str, str] | None = None, cwd: 
 
 
 def spotball_process(*arguments: str | Path, start: list[str] = MODULE, env: Mapping[str, str] | None = None) -> Done:
-    """Run the command as a process of its own, its output not to a terminal."""
+    """Run the command in a separate process whose output is not a terminal."""
     command = [*start, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
 
 
 def on_terminal(*arguments: str | Path, columns: int = 80) -> tuple[int, str]:
-    """Exit status and output of the command on a terminal."""
+    """Run the command on a terminal and return its exit status and output."""
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "NO_COLOR", "CI")}
@@ -61,7 +61,7 @@ def on_terminal(*arguments: str | Path, columns: int = 80) -> tuple[int, str]:
             try:
                 more = os.read(outer, 65536)
             except OSError:
-                # What Linux says once the other end is closed.
+                # Linux raises this error after the other end is closed.
                 break
             if not more:
                 break

@@ -1,4 +1,4 @@
-"""The command as a whole: its subcommands, its help, and what is seen when something goes wrong."""
+"""Test the whole command: its subcommands, its help, and its error messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS = {
     "gen": ("run",),
     "study": ("init", "serve", "export", "status", "bonus", "delete"),
 }
-"""Commands that have commands of their own."""
+"""Commands that have subcommands."""
 
 COMMANDS = [name for name in NAMES if name not in GROUPS] + [
     f"{group} {name}" for group, names in GROUPS.items() for name in names
@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestHelp:
-    def test_lists_the_commands(self) -> None:
+    def test_help_lists_all_commands(self) -> None:
         done = spotball("--help")
         assert done.returncode == 0
         assert done.stderr == ""
@@ -48,7 +48,7 @@ class TestHelp:
             assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
         assert "spotball demo" in done.stdout
 
-    def test_the_list_says_all_that_each_first_paragraph_says(self) -> None:
+    def test_help_shows_the_whole_first_paragraph_of_each_command(self) -> None:
         listed = " ".join(spotball("--help").stdout.split())
         for entry in entry_points(group="spotball.commands"):
             loaded = entry.load()
@@ -57,7 +57,7 @@ class TestHelp:
             assert f"{entry.name} {' '.join(first.split())}" in listed
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_of_each_command_has_an_example(self, name: str) -> None:
+    def test_help_of_each_command_has_an_example(self, name: str) -> None:
         done = spotball(*name.split(), "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert re.search(r"Example", done.stdout)
@@ -65,23 +65,23 @@ class TestHelp:
         assert not ESCAPE.search(done.stdout)
         assert "--debug" in done.stdout
 
-    def test_no_arguments_are_unusable(self) -> None:
+    def test_command_without_arguments_prints_usage_and_exits_with_status_2(self) -> None:
         done = spotball()
         assert done.returncode == 2
         assert "Usage" in done.stdout + done.stderr
 
-    def test_short_form(self) -> None:
+    def test_help_short_option_prints_the_same_as_the_long_option(self) -> None:
         assert spotball("score", "-h").stdout == spotball("score", "--help").stdout
 
 
 class TestOneCommandOfTwoNames:
-    def test_version(self) -> None:
+    def test_version_is_the_same_for_module_and_script(self) -> None:
         for start in (MODULE, SCRIPT):
             done = spotball_process("--version", start=start)
             assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
 
     @pytest.mark.slow
-    def test_the_same_output(self, data: Path) -> None:
+    def test_score_output_is_the_same_for_module_and_script(self, data: Path) -> None:
         one, other = (spotball_process("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
         assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
 
@@ -97,7 +97,7 @@ class TestErrors:
             ["score", "x", "--seed", "-1"],
         ],
     )
-    def test_wrong_usage(self, arguments: list[str]) -> None:
+    def test_wrong_usage_prints_usage_and_exits_with_status_2(self, arguments: list[str]) -> None:
         done = spotball(*arguments)
         assert done.returncode == 2
         assert done.stdout == ""
@@ -105,25 +105,25 @@ class TestErrors:
         assert "Traceback" not in done.stderr
         assert not ESCAPE.search(done.stderr)
 
-    def test_what_was_meant_is_suggested(self) -> None:
+    def test_unknown_command_suggests_a_similar_command(self) -> None:
         done = spotball("scor")
         assert done.returncode == 2
         assert "No such command 'scor'. Did you mean 'score'?" in done.stderr
 
-    def test_a_user_error_is_one_message(self, tmp_path: Path) -> None:
+    def test_user_error_prints_one_line_and_exits_with_status_2(self, tmp_path: Path) -> None:
         done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: found no such file")
         assert len(done.stderr.splitlines()) == 1
 
-    def test_debug_shows_where_and_keeps_the_status(self, tmp_path: Path) -> None:
+    def test_user_error_with_debug_prints_a_traceback_and_exits_with_status_2(self, tmp_path: Path) -> None:
         done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl", "--debug")
         assert done.returncode == 2
         assert done.stderr.startswith("Traceback (most recent call last)")
         assert done.stderr.splitlines()[-1].startswith("error: ")
 
     @pytest.mark.slow
-    def test_what_nobody_expected_is_status_1(self, data: Path) -> None:
+    def test_unexpected_error_exits_with_status_1_and_suggests_debug(self, data: Path) -> None:
         code = (
             "import sys, spotball_core.scoring.score as scoring\n"
             "def fail(*args, **kwargs): raise RuntimeError('out of luck')\n"
@@ -143,7 +143,7 @@ class TestErrors:
         assert "Traceback" in debugged.stderr
 
     @pytest.mark.slow
-    def test_a_full_disk_is_no_bug(self, data: Path) -> None:
+    def test_full_disk_is_reported_as_a_user_error(self, data: Path) -> None:
         if not Path("/dev/full").exists():
             pytest.skip("there is no /dev/full here")
         with Path("/dev/full").open("w") as full:
@@ -163,7 +163,7 @@ class TestPipes:
     @pytest.mark.slow
     @pytest.mark.parametrize("arguments", ["score {data} --bootstrap 0", "--help"])
     @pytest.mark.parametrize("reader", ["head -1", "true"])
-    def test_a_reader_that_goes_away_is_silent(self, data: Path, arguments: str, reader: str) -> None:
+    def test_closed_pipe_causes_no_error_message(self, data: Path, arguments: str, reader: str) -> None:
         line = f"'{MODULE[0]}' -m spotball_core {arguments.format(data=data)} | {reader}"
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
         assert done.stderr == ""
@@ -206,7 +206,7 @@ class TestOtherPackages:
         return install_package(tmp_path, "other-package", "spotball.commands", entries, **modules)
 
     @pytest.mark.slow
-    def test_add_their_commands(self, plugged: Path) -> None:
+    def test_other_packages_can_add_commands(self, plugged: Path) -> None:
         env = {"PYTHONPATH": str(plugged)}
         done = spotball_process("hello", "--name", "world", env=env)
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
@@ -221,7 +221,7 @@ class TestOtherPackages:
             file.writelines(f"{name} = {target}\n" for name, (target, _) in BROKEN.items())
         return plugged
 
-    def test_the_list_goes_without_broken_ones(self, with_broken_ones: Path) -> None:
+    def test_help_excludes_broken_commands_with_a_warning(self, with_broken_ones: Path) -> None:
         done = spotball_process("--help", env={"PYTHONPATH": str(with_broken_ones)})
         assert done.returncode == 0
         listed = done.stdout.split("Commands:")[1]
@@ -233,19 +233,19 @@ class TestOtherPackages:
             assert name not in listed
             assert any(line.startswith(f"warning: the command {name} cannot be loaded: {why}") for line in warnings)
 
-    def test_commands_go_without_broken_ones(self, with_broken_ones: Path) -> None:
+    def test_working_command_runs_although_other_commands_are_broken(self, with_broken_ones: Path) -> None:
         done = spotball_process("hello", env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello you\n", "")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", BROKEN)
-    def test_a_broken_one_is_unusable(self, name: str, with_broken_ones: Path) -> None:
+    def test_broken_command_exits_with_status_2_and_the_reason(self, name: str, with_broken_ones: Path) -> None:
         done = spotball_process(name, env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"error: the command {name} cannot be loaded: {BROKEN[name][1]}")
 
 
-def test_help_on_a_terminal_of_80_columns() -> None:
+def test_help_on_a_terminal_fits_80_columns() -> None:
     status, text = on_terminal("score", "--help")
     assert status == 0
     assert "Score predictions" in text
@@ -253,14 +253,14 @@ def test_help_on_a_terminal_of_80_columns() -> None:
 
 
 @pytest.mark.slow
-def test_other_array_libraries_stay_unloaded(tmp_path: Path) -> None:
+def test_score_does_not_load_torch(tmp_path: Path) -> None:
     shares = [{"image": str(i), "probabilities": {"A1": 0.3, "B2": 0.3, "C3": 0.4}} for i in range(3)]
     other = [{"image": str(i), "probabilities": {"D4": 0.5, "E5": 0.1, "F6": 0.4}} for i in range(3)]
     folder = dataset(tmp_path / "set", scenes("0", "1", "2"), me=shares, you=other)
     (tmp_path / "torch.py").write_text("raise SystemExit('torch was loaded')")
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['numba'] = None")
     options = ("score", folder, "--reference", "responses-you", "--format", "json")
-    # Without Numba, shares are solved by POT, which looks for PyTorch unless told not to.
+    # Without Numba, POT computes the distances, and POT imports PyTorch unless an environment variable disables it.
     looks = spotball_process(*options, env={"PYTHONPATH": str(tmp_path), "POT_BACKEND_DISABLE_PYTORCH": ""})
     assert "torch was loaded" in looks.stderr
     done = spotball_process(*options, env={"PYTHONPATH": str(tmp_path)})

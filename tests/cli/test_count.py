@@ -1,4 +1,4 @@
-"""`spotball count`, and scores of counts."""
+"""Test `spotball count` and the scoring of counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KNOWN = scenes("1", "2")
 ROWS = [{"image": image, "cell": cell} for image in ("1", "2") for cell in ("C2", "F10", "?")]
 
 
-def test_counts_score_as_the_responses(tmp_path: Path) -> None:
+def test_score_of_counts_equals_score_of_responses(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
     known = ("--scenes", folder / "scenes.jsonl")
     done = spotball("count", folder / "responses-m.jsonl", *known, "--out", tmp_path / "m.counts")
@@ -24,7 +24,7 @@ def test_counts_score_as_the_responses(tmp_path: Path) -> None:
     assert rows.stdout.startswith("{")
 
 
-def test_counts_add_to_one_file_and_bad_rows_leave_it_alone(tmp_path: Path) -> None:
+def test_count_pools_inputs_and_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
     assert spotball("count", folder, "--out", tmp_path / "m.counts", "--quiet").stderr == ""
     before = (tmp_path / "m.counts").read_bytes()

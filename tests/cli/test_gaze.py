@@ -14,7 +14,7 @@ from tests.cli.process import spotball
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]
 
 OF_ONE = ("--bootstrap", "0", "--jobs", "1")
-"""Without bootstrap samples and without worker processes, whose start takes longer than the work."""
+"""Disable the bootstrap and worker processes, because workers take longer to start than to do the work."""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: Path) -> None:
+def test_analyze_prints_json_and_writes_the_same_report_to_a_folder(folder: Path, tmp_path: Path) -> None:
     done = spotball(
         *("gaze", "analyze", folder / "heady.csv", folder / "guess.csv", "--stimuli", folder / "stimuli.csv"),
         *("--format", "json", "--bootstrap", "50", "--out", tmp_path / "report"),
@@ -48,7 +48,7 @@ def test_json_to_standard_output_and_a_report_beside_it(folder: Path, tmp_path: 
     ("options", "mark"),
     [(["--full"], "Table 2: types and tests"), (["--format", "markdown"], "**Table 2"), ([], "guess: ")],
 )
-def test_tables(folder: Path, options: list[str], mark: str) -> None:
+def test_analyze_prints_tables_or_a_summary(folder: Path, options: list[str], mark: str) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, *options, "--quiet")
     assert done.returncode == 0, done.stderr
     assert mark in done.stdout
@@ -57,7 +57,7 @@ def test_tables(folder: Path, options: list[str], mark: str) -> None:
 
 
 @pytest.mark.slow
-def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
+def test_analyze_applies_its_options(folder: Path, tmp_path: Path) -> None:
     models = tmp_path / "models.csv"
     models.write_text("respondent,released,parameters\nheady,2024-01-01,7\n", encoding="utf-8")
     done = spotball(
@@ -83,7 +83,7 @@ def test_options_reach_the_analysis(folder: Path, tmp_path: Path) -> None:
         (["--images", "photos"], "--images needs --out and --stimuli"),
     ],
 )
-def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[str], said: str) -> None:
+def test_analyze_with_invalid_options_exits_with_status_2(folder: Path, options: list[str], said: str) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", *options)
     assert done.returncode == 2
     assert said in done.stderr
@@ -91,7 +91,7 @@ def test_what_cannot_be_is_one_message_and_status_2(folder: Path, options: list[
     assert done.stdout == ""
 
 
-def test_photos_are_looked_for_beside_the_stimuli_or_where_it_is_said(tmp_path: Path) -> None:
+def test_analyze_finds_photos_next_to_the_stimuli_or_in_the_images_folder(tmp_path: Path) -> None:
     some = [one.model_copy(update={"image": "photo.png"}) for one in DESIGN if one.head_target is None][:4]
     (tmp_path / "photos").mkdir()
     Image.new("RGB", (40, 40)).save(tmp_path / "photos/photo.png")
@@ -106,13 +106,13 @@ def test_photos_are_looked_for_beside_the_stimuli_or_where_it_is_said(tmp_path: 
         assert "data:image/webp" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_a_folder_that_is_no_report_is_refused_before_the_tests(folder: Path) -> None:
+def test_analyze_does_not_write_to_a_folder_that_is_not_an_earlier_report(folder: Path) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", "--out", folder)
     assert done.returncode == 2
     assert "not empty and is not an earlier report" in done.stderr
 
 
-def test_a_bad_file_says_where(tmp_path: Path) -> None:
+def test_analyze_of_an_invalid_file_names_file_line_and_field(tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("stimulus_id,view,proximity,objects,gaze_target,choice\na,front,1,x+y,x,z\n", encoding="utf-8")
     done = spotball("gaze", "analyze", bad)
@@ -121,7 +121,7 @@ def test_a_bad_file_says_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_power_says_rates_for_each_number_of_trials(folder: Path) -> None:
+def test_power_reports_rates_for_each_number_of_prompts(folder: Path) -> None:
     done = spotball(
         *("gaze", "power", "head", "--stimuli", folder / "stimuli.csv", "--prompts", "1,2", "--simulations", "2"),
         *("--format", "json", "--jobs", "1", "--lapse", "0.2", "--quiet"),
@@ -142,13 +142,13 @@ def test_power_says_rates_for_each_number_of_trials(folder: Path) -> None:
         (["eye", "--alpha", "0"], "--alpha"),
     ],
 )
-def test_power_refuses_what_it_cannot_do(arguments: list[str], said: str) -> None:
+def test_power_with_invalid_arguments_exits_with_status_2(arguments: list[str], said: str) -> None:
     done = spotball("gaze", "power", *arguments)
     assert done.returncode == 2
     assert said in done.stderr
 
 
-def test_power_as_a_table(folder: Path) -> None:
+def test_power_prints_a_markdown_table(folder: Path) -> None:
     done = spotball(
         *("gaze", "power", "guess", "--stimuli", folder / "stimuli.csv", "--prompts", "1", "--simulations", "1"),
         "--format",
@@ -159,7 +159,7 @@ def test_power_as_a_table(folder: Path) -> None:
     assert "Simulated respondent: cue guess" in done.stdout
 
 
-def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
+def test_analyze_accepts_a_file_with_several_respondents(tmp_path: Path) -> None:
     both = together([simulate(Observer("guess"), DESIGN[:60], prompts=1, respondent=name) for name in ("x", "y")])
     write_trials(both, tmp_path / "both.csv")
     done = spotball("gaze", "analyze", tmp_path / "both.csv", *OF_ONE, "--format", "json", "--quiet")
@@ -167,7 +167,7 @@ def test_one_file_may_hold_several_respondents(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_weights(folder: Path) -> None:
+def test_weights_prints_the_mechanism_of_each_respondent(folder: Path) -> None:
     command = ("gaze", "weights", folder / "heady.csv", folder / "guess.csv", "--jobs", "1")
     done = spotball(*command, "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -180,7 +180,7 @@ def test_weights(folder: Path) -> None:
     assert table.stderr == ""
 
 
-def test_follow(tmp_path: Path) -> None:
+def test_follow_scores_a_model_and_the_annotators(tmp_path: Path) -> None:
     (tmp_path / "test.txt").write_text(
         "x/0.jpg,1,0,0,1,1,0.1,0.1,0.5,0.1,1,1,9,9,s,m\nx/0.jpg,2,0,0,1,1,0.1,0.1,0.7,0.1,1,1,9,9,s,m\n",
         encoding="utf-8",

@@ -1,4 +1,4 @@
-"""Every help page starts with a summary and an example, groups its options, and fits one screen."""
+"""Test that every help page starts with a summary and an example, groups its options, and fits one screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spotball_core.cli.app import app
 from tests.test_docs import what_is_wrong
 
 COLUMNS, LINES = 100, 55
-"""The screen that each page fits."""
+"""Size of the screen that each page must fit."""
 
 ODD = (
     *("is told", "is said", "is asked", "nobody", "somebody", "whoever", "told apart", "as it came", "as it is"),
@@ -27,7 +27,7 @@ ODD = (
 
 @cache
 def pages() -> dict[str, tuple[Any, str]]:
-    """Each command with its page on a terminal of `COLUMNS`, by its words."""
+    """Return each command and its help page for a terminal of `COLUMNS` columns, by full command name."""
     return dict(_walk(typer.main.get_command(app), "spotball", None))
 
 
@@ -38,13 +38,13 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, tuple[Any
         yield from _walk(command.get_command(context, inner), inner, context)
 
 
-def test_all_commands_have_a_page() -> None:
+def test_pages_include_commands_and_their_subcommands() -> None:
     assert len(pages()) > 40
     assert {"spotball", "spotball score", "spotball study serve", "spotball gen apply-review"} <= set(pages())
 
 
 @pytest.mark.parametrize("name", pages())
-def test_page(name: str) -> None:
+def test_help_page_follows_the_layout_and_the_style_guide(name: str) -> None:
     command, page = pages()[name]
     usage, summary, *rest = page.split("\n\n")
     assert usage.startswith(f"Usage: {name} ")
@@ -69,14 +69,14 @@ def test_examples_name_commands_and_options_that_exist(name: str) -> None:
     assert [what_is_wrong(line) for line in lines] == [None] * len(lines)
 
 
-def test_an_example_of_a_command_is_of_this_command() -> None:
+def test_help_page_of_a_command_has_an_example_of_that_command() -> None:
     for name, (command, page) in pages().items():
         if not hasattr(command, "list_commands"):
             assert f"  {name}" in page.split("Example", 1)[1], name
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_a_narrow_page_breaks_no_option(columns: int) -> None:
+def test_help_page_on_a_narrow_terminal_does_not_break_option_names(columns: int) -> None:
     for command, _ in pages().values():
         context = command.context_class(command, info_name="spotball", terminal_width=columns - 2)
         assert re.findall(r"--[a-z]+-\n", command.get_help(context)) == []

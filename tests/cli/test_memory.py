@@ -1,4 +1,4 @@
-"""The command where memory is limited: it ends with a message, never with a traceback."""
+"""Test that the command ends with a message, not a traceback, when memory is limited."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def limited(megabytes: int, *arguments: str | Path) -> subprocess.CompletedProce
 
 @pytest.mark.slow
 @pytest.mark.parametrize("megabytes", [100, 450, 500, 560])
-def test_too_little_memory_is_a_message(megabytes: int, tmp_path: Path) -> None:
+def test_score_with_too_little_memory_prints_a_message_without_a_traceback(megabytes: int, tmp_path: Path) -> None:
     rows = [{"image": str(n % 3), "respondent": "me", "cell": "D5"} for n in range(300)]
     done = limited(megabytes, "score", dataset(tmp_path / "set", scenes("0", "1", "2"), me=rows))
-    # How much is enough depends on the versions of the libraries, but 450 MB never are.
+    # The required memory depends on the library versions, but 450 MB are never enough.
     assert done.returncode == 1 or (megabytes > 450 and done.returncode == 0 and "accuracy" in done.stdout.lower())
     assert done.returncode == 0 or "memory" in done.stderr.split("error: ")[-1]
     assert "Traceback (most recent call last)" not in done.stderr
 
 
 @pytest.mark.slow
-def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
+def test_command_below_its_memory_limit_does_not_mention_memory(tmp_path: Path) -> None:
     wrong = limited(1 << 20, "score", tmp_path / "nothing.jsonl")
     right = limited(1 << 20, "--version")
     assert (wrong.returncode, right.returncode) == (2, 0)
@@ -49,5 +49,5 @@ def test_a_limit_that_is_not_reached_changes_nothing(tmp_path: Path) -> None:
         (ImportError("No module named 'x'"), False),
     ],
 )
-def test_the_signs_of_no_memory(error: Exception, no_memory: bool) -> None:
+def test_is_no_memory_recognizes_errors_caused_by_missing_memory(error: Exception, no_memory: bool) -> None:
     assert is_no_memory(error) == no_memory

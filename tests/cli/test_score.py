@@ -1,4 +1,4 @@
-"""`spotball score`: formats, files, messages, and the terminal."""
+"""Test `spotball score`: its formats, files, messages and terminal output."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ OPTIONS = ("--reference", "human", "--bootstrap", "20", "--seed", "3")
 
 @functools.cache
 def scored(data: Path, *options: str) -> Done:
-    """What the command says of the data, run once for the same options."""
+    """Return the result of `spotball score` for the data, cached by options."""
     return spotball("score", data, *OPTIONS, *options)
 
 
 class TestFormats:
-    def test_json_is_the_report(self, data: Path, report: ScoreReport) -> None:
+    def test_json_output_equals_the_report(self, data: Path, report: ScoreReport) -> None:
         done = scored(data, "--format", "json")
         assert (done.returncode, done.stderr) == (0, UNEVEN)
         assert ScoreReport.model_validate_json(done.stdout) == report
@@ -61,7 +61,7 @@ class TestFormats:
         assert [group["respondent"] for group in told["groups"]] == ["human", "gpt"]
         assert told["groups"][1]["metrics"]["wasserstein"]["reference"] == "human"
 
-    def test_csv_is_the_report(self, data: Path, report: ScoreReport) -> None:
+    def test_csv_output_equals_the_report(self, data: Path, report: ScoreReport) -> None:
         done = scored(data, "--format", "csv")
         assert (done.returncode, done.stderr) == (0, UNEVEN)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -72,7 +72,9 @@ class TestFormats:
             assert row["signature"] == report.signature
 
     @pytest.mark.parametrize("form", ["table", "markdown", "latex"])
-    def test_tables_hold_the_numbers(self, data: Path, report: ScoreReport, form: str) -> None:
+    def test_tables_contain_the_values_and_intervals_of_the_report(
+        self, data: Path, report: ScoreReport, form: str
+    ) -> None:
         done = scored(data, *(["--full"] if form == "table" else ["--format", form]))
         assert (done.returncode, done.stderr) == (0, "")
         error = report.group("gpt").metrics["euclidean_error"]
@@ -85,7 +87,9 @@ class TestFormats:
         assert ("|" in done.stdout.splitlines()[2]) == (form == "markdown")
         assert (r"\toprule" in done.stdout) == (form == "latex")
 
-    def test_the_first_screen_states_the_result_and_where_the_rest_is(self, data: Path, report: ScoreReport) -> None:
+    def test_default_output_states_the_result_and_mentions_the_full_option(
+        self, data: Path, report: ScoreReport
+    ) -> None:
         done = scored(data)
         accuracy = report.group("gpt").metrics["accuracy"]
         assert accuracy.value is not None
@@ -93,7 +97,7 @@ class TestFormats:
         assert "--full" in done.stdout
         assert done.stdout.rstrip().endswith(report.signature)
 
-    def test_one_sport_and_some_metrics(self, data: Path, report: ScoreReport) -> None:
+    def test_score_with_metrics_and_sport_options_shows_only_these(self, data: Path, report: ScoreReport) -> None:
         done = scored(data, "--metrics", "accuracy, wasserstein", "--sport", "soccer", "--format", "json")
         (_, gpt) = json.loads(done.stdout)["groups"]
         assert set(gpt["metrics"]) == {"accuracy", "wasserstein"}
@@ -108,7 +112,9 @@ class TestFormats:
             (["--sport", "chess"], "--sport: unknown sport 'chess'. Available: soccer"),
         ],
     )
-    def test_unknown_choices_are_errors(self, data: Path, option: list[str], message: str) -> None:
+    def test_score_with_an_unknown_metric_or_sport_is_an_error(
+        self, data: Path, option: list[str], message: str
+    ) -> None:
         done = scored(data, *option)
         assert (done.returncode, done.stdout) == (2, "")
         assert message in " ".join(done.stderr.split())
@@ -119,7 +125,7 @@ class TestOut:
         ("name", "start"),
         [("a.csv", "sport,respondent,"), ("a.md", "**Scored**"), ("a.txt", "Scored")],
     )
-    def test_the_ending_decides(self, data: Path, tmp_path: Path, name: str, start: str) -> None:
+    def test_out_file_extension_selects_the_format(self, data: Path, tmp_path: Path, name: str, start: str) -> None:
         path = tmp_path / "new" / name
         done = spotball("score", data, *OPTIONS, "--out", path)
         assert (done.returncode, done.stdout) == (0, "")
@@ -129,12 +135,12 @@ class TestOut:
         assert path.read_text(encoding="utf-8").startswith(start)
         assert [each.name for each in path.parent.iterdir()] == [name]
 
-    def test_unless_the_format_is_said(self, data: Path, tmp_path: Path) -> None:
+    def test_format_option_overrides_the_out_file_extension(self, data: Path, tmp_path: Path) -> None:
         done = spotball("score", data, *OPTIONS, "--out", tmp_path / "a.csv", "--format", "json", "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert (tmp_path / "a.csv").read_text() == scored(data, "--format", "json").stdout
 
-    def test_an_old_file_survives_a_failed_run(self, data: Path, tmp_path: Path) -> None:
+    def test_out_file_is_unchanged_after_a_failed_run(self, data: Path, tmp_path: Path) -> None:
         path = tmp_path / "a.json"
         path.write_text("old")
         done = spotball("score", data, "--bootstrap", "0", "--out", path, "--reference", "nobody")
@@ -142,7 +148,7 @@ class TestOut:
         assert path.read_text() == "old"
         assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
 
-    def test_where_nothing_can_be_written(self, data: Path, tmp_path: Path) -> None:
+    def test_out_path_that_cannot_be_written_is_an_error(self, data: Path, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         for out in (tmp_path, tmp_path / "file" / "a.json"):
             done = spotball("score", data, "--bootstrap", "0", "--out", out)
@@ -152,7 +158,7 @@ class TestOut:
         assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
     @pytest.mark.slow
-    def test_to_standard_output_by_name(self, data: Path) -> None:
+    def test_out_to_dev_stdout_prints_the_report(self, data: Path) -> None:
         done = spotball_process("score", data, *OPTIONS, "--out", "/dev/stdout", "--format", "csv")
         assert done.returncode == 0
         assert done.stdout == scored(data, "--format", "csv").stdout
@@ -160,7 +166,7 @@ class TestOut:
 
 
 class TestWhatItSays:
-    def test_warnings_are_beside_what_a_program_reads(self, tmp_path: Path) -> None:
+    def test_warnings_go_to_stderr_for_json_and_into_the_table_otherwise(self, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, human=HUMAN, gpt=MODEL[:2])
         arguments = ["score", folder, "--reference", "human", "--bootstrap", "0"]
         done = spotball(*arguments, "--format", "json")
@@ -171,7 +177,7 @@ class TestWhatItSays:
         table = spotball(*arguments)
         assert (table.stderr, f"warning: {said[0]}" in table.stdout) == ("", True)
 
-    def test_one_cause_is_told_once(self, data: Path, tmp_path: Path) -> None:
+    def test_repeated_input_error_is_reported_once_with_its_lines(self, data: Path, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "a.csv", [{"image": "no", "cell": "D5"}] * 25 + [{"image": "", "cell": "D5"}])
         done = spotball("score", path, "--scenes", data / "scenes.jsonl")
         first, second = done.stderr.splitlines()
@@ -182,19 +188,21 @@ class TestWhatItSays:
         assert "(25 times: lines 2, 3, 4, 5, 6, ...). Use the ids" in first
         assert second == f"{path}:27: image: found nothing, expected an image's id"
 
-    def test_a_file_without_scenes_is_told_of_the_option(self, tmp_path: Path) -> None:
+    def test_score_of_a_file_without_scenes_mentions_the_scenes_option(self, tmp_path: Path) -> None:
         done = spotball("score", write_jsonl(tmp_path / "a.jsonl", MODEL))
         assert done.returncode == 2
         assert "--scenes" in done.stderr
 
 
 class TestOptions:
-    def test_a_file_and_its_scenes(self, data: Path, report: ScoreReport) -> None:
+    def test_score_of_response_files_with_scenes_equals_score_of_the_dataset(
+        self, data: Path, report: ScoreReport
+    ) -> None:
         files = [data / "responses-human.jsonl", data / "responses-gpt.jsonl"]
         done = spotball("score", *files, "--scenes", data / "scenes.jsonl", *OPTIONS, "--format", "json")
         assert ScoreReport.model_validate_json(done.stdout) == report
 
-    def test_every_choice_reaches_the_report(self, data: Path) -> None:
+    def test_score_options_are_applied_to_the_report(self, data: Path) -> None:
         done = spotball(
             *(
                 "score",
@@ -233,7 +241,7 @@ class TestOptions:
             (["--reference", ""], "error: reference: found ''"),
         ],
     )
-    def test_what_cannot_be_used(self, data: Path, options: list[str], message: str) -> None:
+    def test_score_with_an_invalid_option_value_is_an_error(self, data: Path, options: list[str], message: str) -> None:
         done = spotball("score", data, "--bootstrap", "0", *options)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(message)
@@ -242,7 +250,9 @@ class TestOptions:
 class TestTerminal:
     @pytest.mark.slow
     @pytest.mark.parametrize("columns", [80, 60])
-    def test_readable_where_it_is_narrow(self, data: Path, report: ScoreReport, columns: int) -> None:
+    def test_full_tables_fit_a_narrow_terminal_without_truncated_numbers(
+        self, data: Path, report: ScoreReport, columns: int
+    ) -> None:
         status, text = on_terminal("score", data, *OPTIONS, "--full", columns=columns)
         assert status == 0
         assert "\x1b[" in text
@@ -261,8 +271,8 @@ class TestTerminal:
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_nothing_half_done(data: Path, tmp_path: Path) -> None:
-    # It waits for scenes that never come, so that the interrupt meets it in the middle.
+def test_interrupted_score_keeps_the_old_file_and_prints_no_traceback(data: Path, tmp_path: Path) -> None:
+    # The command waits for scenes from the pipe, so the interrupt arrives during the run.
     pipe, out = tmp_path / "scenes.jsonl", tmp_path / "a.json"
     os.mkfifo(pipe)
     out.write_text("old")

@@ -1,4 +1,4 @@
-"""`spotball compare`: what it prints, writes and refuses."""
+"""Test `spotball compare`: its output, its files and its errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAST = ("--permutations", "999", "--bootstrap", "100")
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sports; people, told apart, and a model with two prompts."""
+    """Return a dataset with two sports, people identified by participant, and a model with two prompts."""
     import polars as pl
 
     folder = tmp_path_factory.mktemp("dataset")
@@ -70,7 +70,7 @@ def run(dataset: Path) -> Callable[..., Done]:
 
 
 @pytest.mark.slow
-def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
+def test_compare_full_prints_a_table_per_sport_and_one_for_all_sports(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", "--full", *FAST).stdout
     for title in ("soccer: human against gemini/cot on the same 9 images", "all sports: human against gemini/cot"):
         assert title in out
@@ -85,7 +85,7 @@ def test_a_table_for_each_sport_and_for_all(run: Callable[..., Done]) -> None:
 
 
 @pytest.mark.slow
-def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
+def test_compare_json_output_is_a_valid_comparison(run: Callable[..., Done]) -> None:
     done = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--reference", "human", "--format", "json", *FAST)
     found = Comparison.model_validate_json(done.stdout)
     assert (found.a, found.b) == ("gemini/base", "gemini/cot")
@@ -98,7 +98,7 @@ def test_json_is_the_comparison(run: Callable[..., Done]) -> None:
     assert one["n_images"] == 16
 
 
-def test_the_first_screen_fits_80_columns(run: Callable[..., Done]) -> None:
+def test_compare_default_output_fits_80_columns(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "human", "--b", "gemini/cot", "--reference", "human", *FAST).stdout
     lines = out.splitlines()
     assert out.startswith("Accuracy: human ")
@@ -109,13 +109,13 @@ def test_the_first_screen_fits_80_columns(run: Callable[..., Done]) -> None:
     assert lines[-1].endswith("|ref:human|w:exact-px|boot:100|seed:0|perm:999")
 
 
-def test_latex_holds_the_tables_of_all_sports(run: Callable[..., Done]) -> None:
+def test_compare_latex_output_has_a_table_per_sport_and_one_for_all_sports(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "human", "--b", "gemini/cot", "--format", "latex", *FAST).stdout
     assert out.count(r"\begin{tabular}{lrrrrrrrr}") == 3
     assert r"Accuracy (\%)" in out
 
 
-def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> None:
+def test_compare_csv_output_has_a_row_per_sport_and_metric(run: Callable[..., Done]) -> None:
     out = run(".", "--a", "gemini/base", "--b", "gemini/cot", "--format", "csv", *FAST).stdout
     rows = list(csv.DictReader(out.splitlines()))
     assert tuple(rows[0]) == tuple(comparisons.COLUMNS)
@@ -127,7 +127,7 @@ def test_csv_has_a_line_for_each_sport_and_metric(run: Callable[..., Done]) -> N
 
 
 @pytest.mark.slow
-def test_a_file_in_the_form_of_its_ending(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_compare_out_file_extension_selects_the_format(run: Callable[..., Done], tmp_path: Path) -> None:
     out = tmp_path / "new" / "found.md"
     done = run(".", "--a", "human", "--b", "gemini/base", "--out", str(out), *FAST)
     assert done.stdout == ""
@@ -141,7 +141,7 @@ def test_a_file_in_the_form_of_its_ending(run: Callable[..., Done], tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
+def test_compare_output_is_the_same_for_equal_arguments_and_seed(run: Callable[..., Done]) -> None:
     words = (".", "--a", "human", "--b", "gemini/cot", *FAST)
     assert run(*words).stdout == run(*words).stdout
     assert run(*words).stdout != run(*words, "--seed", "1").stdout
@@ -164,13 +164,15 @@ def test_the_same_words_print_the_same(run: Callable[..., Done]) -> None:
         ((".", "--a", "human"), "Missing option '--b'"),
     ],
 )
-def test_what_cannot_be_used_is_status_2(run: Callable[..., Done], words: tuple[str, ...], message: str) -> None:
+def test_compare_with_invalid_arguments_exits_with_status_2(
+    run: Callable[..., Done], words: tuple[str, ...], message: str
+) -> None:
     done = run(*words, status=2)
     assert message in done.stderr
     assert done.stdout == ""
 
 
-def test_help_ends_with_an_example(run: Callable[..., Done]) -> None:
+def test_compare_help_has_an_example(run: Callable[..., Done]) -> None:
     out = run("--help").stdout
     assert "Example:\n  spotball compare data --a human --b gemini/cot --reference human" in out
 
@@ -187,7 +189,7 @@ def found() -> Comparison:
 
 
 @pytest.mark.parametrize("width", [80, 100, 150])
-def test_no_number_is_cut_at_any_width(found: Comparison, width: int) -> None:
+def test_table_does_not_truncate_numbers_at_any_width(found: Comparison, width: int) -> None:
     from rich.console import Console
 
     console = Console(width=width, record=True, file=io.StringIO())
@@ -203,14 +205,14 @@ def test_no_number_is_cut_at_any_width(found: Comparison, width: int) -> None:
         assert word in tables
 
 
-def test_markdown_escapes_names(found: Comparison) -> None:
+def test_to_markdown_escapes_pipes_in_names(found: Comparison) -> None:
     text = comparisons.to_markdown(found)
     assert "| Metric | a\\|b | gemini/cot |" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
 
 
-def test_the_first_screen_holds_the_numbers_of_the_comparison(found: Comparison) -> None:
+def test_to_summary_contains_the_numbers_of_the_comparison(found: Comparison) -> None:
     text = to_summary(found)
     error = found.contrasts[0].metrics["euclidean_error"]
     assert error.a is not None
@@ -223,7 +225,7 @@ def test_the_first_screen_holds_the_numbers_of_the_comparison(found: Comparison)
     assert text.rstrip().endswith(found.signature)
 
 
-def test_the_table_says_what_the_numbers_are(found: Comparison) -> None:
+def test_to_text_contains_values_signature_and_sentences(found: Comparison) -> None:
     text = comparisons.to_text(found)
     error = found.contrasts[0].metrics["euclidean_error"]
     (row,) = (line for line in text.splitlines() if line.lstrip().startswith("Euclidean error (px)"))
@@ -234,9 +236,7 @@ def test_the_table_says_what_the_numbers_are(found: Comparison) -> None:
 
 
 @pytest.mark.parametrize(("difference", "shown"), [(-1e-9, "0.0"), (1e-9, "0.0"), (0.02, "+2.0"), (-0.02, "-2.0")])
-def test_differences_carry_a_sign_unless_they_round_to_nothing(
-    found: Comparison, difference: float, shown: str
-) -> None:
+def test_differences_have_a_sign_unless_they_round_to_zero(found: Comparison, difference: float, shown: str) -> None:
     contrast = found.contrasts[0]
     one = contrast.metrics["accuracy"].model_copy(update={"difference": difference, "effect_size": difference})
     changed = contrast.model_copy(update={"metrics": {"accuracy": one}})

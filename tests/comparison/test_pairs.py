@@ -1,4 +1,4 @@
-"""One metric of two respondents: p values and intervals against SciPy, by hand, and by simulation."""
+"""Test p values and intervals of one metric against SciPy, values computed by hand, and simulations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.stats.build import drawn, scenes, varied_scenes
 
 
 def pair_of_means(a: FloatArray, b: FloatArray) -> MetricPair:
-    """A metric that is a mean over images, with a value on each."""
+    """Return the pair for a metric that is a mean over images, from one value per image."""
     values = np.stack([a, b])
     sums = np.stack([values, np.ones_like(values)], axis=-1)
     return MetricPair(sums, sums[::-1], lambda s: s[..., 0] / s[..., 1], np.ones(len(a), dtype=bool), values)
@@ -38,14 +38,15 @@ def estimator_of(n: int, *, varied: bool = False, reference: FloatArray | None =
 # p values --------------------------------------------------------------------------------------------------------
 
 
-def test_exact_p_value_of_three_images_by_hand() -> None:
-    # Differences 2, 3, -1, sum 4. The eight signs give sums of size 4, 4, 6, 6, 2, 2, 0, 0: four of at least 4.
+def test_exact_p_value_of_three_images_equals_the_value_computed_by_hand() -> None:
+    # The differences 2, 3, -1 add up to 4. The eight sign patterns give absolute sums 4, 4, 6, 6, 2, 2, 0, 0, and
+    # four of these are at least 4.
     pair = pair_of_means(np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0, 5.0]))
     assert pair.totals.tolist() == [4.0, pytest.approx(8 / 3)]
     assert pair.p_value(Swaps(3, 8)) == 0.5
 
 
-def test_exact_p_value_is_that_of_scipy() -> None:
+def test_exact_p_value_equals_the_permutation_test_of_scipy() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         a, b = rng.normal(0.4, 1, 9), rng.normal(0, 1, 9)
@@ -55,7 +56,7 @@ def test_exact_p_value_is_that_of_scipy() -> None:
         assert pair_of_means(a, b).p_value(Swaps(9, 512)) == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-def test_drawn_p_value_is_near_that_of_the_t_test() -> None:
+def test_p_value_of_random_swaps_is_near_that_of_the_t_test() -> None:
     rng = np.random.default_rng(1)
     for shift in (0.0, 0.2, 0.35):
         a, b = rng.normal(shift, 1, 80), rng.normal(0, 1, 80)
@@ -63,21 +64,21 @@ def test_drawn_p_value_is_near_that_of_the_t_test() -> None:
         assert pair.p_value(Swaps(80, 20_000)) == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.015)
 
 
-def test_equal_answers_have_p_1() -> None:
+def test_p_value_of_equal_responses_is_1() -> None:
     a = np.array([0.1, 0.2, 0.7, 0.3])
     assert pair_of_means(a, a).p_value(Swaps(4, 16)) == 1.0
     assert pair_of_means(a, a).p_value(Swaps(4, 10)) == 1.0
 
 
-def test_ties_by_rounding_count_as_ties() -> None:
-    # 0.1 + 0.2 differs from 0.3 in floating point; every way of swapping gives a difference of the same size.
+def test_p_value_counts_differences_equal_up_to_rounding_as_ties() -> None:
+    # 0.1 + 0.2 is not 0.3 in floating point, but every swap has the same absolute difference in exact arithmetic.
     a, b = np.array([0.1 + 0.2, 0.0]), np.array([0.0, 0.3])
     p = pair_of_means(a, b).p_value(Swaps(2, 4))
     assert p == 1.0
 
 
 def test_p_values_are_uniform_under_the_null_hypothesis() -> None:
-    """Of skewed values that are exchangeable within images."""
+    """Check with skewed values that are exchangeable within images."""
     rng = np.random.default_rng(2)
     p_values = []
     for seed in range(400):
@@ -89,16 +90,16 @@ def test_p_values_are_uniform_under_the_null_hypothesis() -> None:
 
 
 @pytest.mark.parametrize("key", ["accuracy", "center_ratio"])
-def test_p_values_are_uniform_where_one_answers_more_often(key: str) -> None:
-    """Two respondents alike, 20 answers against 150, on images of very unlike difficulty.
+def test_p_values_are_uniform_if_one_respondent_has_more_responses(key: str) -> None:
+    """Check with two equal respondents, 20 and 150 responses per image, on images of very different difficulty.
 
-    Would swapping take along how many answers there are, images would weigh unlike and few p values be small.
+    If swaps exchanged the numbers of responses too, image weights would change and few p values would be small.
     """
     n, rng = 30, np.random.default_rng(3)
     estimator = estimator_of(n)
     p_values = []
     for seed in range(300):
-        # The ball's cell, which is in the center window, and a corner.
+        # Responses name either the ball's cell, which is in the center window, or a corner cell.
         shares = np.zeros((n, 60))
         shares[:, 22] = rng.beta(0.7, 1.5, n)
         shares[:, 0] = 1 - shares[:, 22]
@@ -109,8 +110,8 @@ def test_p_values_are_uniform_where_one_answers_more_often(key: str) -> None:
     assert np.mean(np.array(p_values) <= 0.1) == pytest.approx(0.1, abs=0.05)
 
 
-def test_swapping_answers_of_unlike_numbers_by_plain_loops() -> None:
-    """Accuracy, over responses: on swapped images each takes the other's share of hits, not its number of answers."""
+def test_accuracy_p_value_with_unequal_response_counts_equals_plain_loops() -> None:
+    """Check that a swap exchanges the shares of correct responses but not the numbers of responses."""
     mass = np.zeros((2, 3, 60))
     truth = 22  # C3
     hits, answers = np.array([[3, 0, 2], [1, 4, 4]]), np.array([[4, 5, 2], [10, 8, 6]])
@@ -130,7 +131,7 @@ def test_swapping_answers_of_unlike_numbers_by_plain_loops() -> None:
     assert pair.p_value(Swaps(3, 8)) == count / 8
 
 
-def test_swapping_pooled_answers_by_plain_loops() -> None:
+def test_center_ratio_p_value_with_unequal_response_counts_equals_plain_loops() -> None:
     rng = np.random.default_rng(4)
     n = 5
     estimator = estimator_of(n)
@@ -160,20 +161,20 @@ def test_swapping_pooled_answers_by_plain_loops() -> None:
 # Sizes and intervals ---------------------------------------------------------------------------------------------
 
 
-def test_effect_size_is_the_t_statistic_over_the_root_of_n() -> None:
+def test_effect_size_is_the_t_statistic_divided_by_the_square_root_of_n() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(0.5, 1, 30), rng.normal(0, 1, 30)
     assert pair_of_means(a, b).effect_size == pytest.approx(stats.ttest_rel(a, b).statistic / np.sqrt(30))
 
 
-def test_effect_size_of_differences_that_do_not_vary_is_none() -> None:
+def test_effect_size_of_constant_differences_is_none() -> None:
     a = np.array([0.1, 0.2, 0.7])
     assert pair_of_means(a + 0.1, a).effect_size is None
     assert pair_of_means(a[:1] + 1, a[:1]).effect_size is None
 
 
-def test_intervals_hold_the_truth_in_19_of_20_cases() -> None:
-    """Skewed values, 50 images: the true mean difference is 0.25."""
+def test_intervals_cover_the_true_difference_in_95_percent_of_cases() -> None:
+    """Check with skewed values on 50 images and a true mean difference of 0.25."""
     rng = np.random.default_rng(6)
     held, times = 0, resample_weights(50, 500, seed=0)
     for _ in range(600):
@@ -185,9 +186,9 @@ def test_intervals_hold_the_truth_in_19_of_20_cases() -> None:
     assert held / 600 == pytest.approx(0.95, abs=0.025)
 
 
-def test_images_that_lack_a_value_for_either_are_out_for_both() -> None:
+def test_image_without_a_value_for_one_respondent_is_excluded_for_both() -> None:
     mass = np.zeros((2, 3, 60))
-    mass[0, :, 22], mass[1, :2, 0] = 2.0, 3.0  # b has no parsed answer to the third image
+    mass[0, :, 22], mass[1, :2, 0] = 2.0, 3.0  # b has no parsed response to the third image
     for key in ("euclidean_error", "near_player_rate", "normalized_entropy"):
         pair = pair_of(estimator_of(3), METRICS[key], mass, np.array([[0.0, 0, 0], [0, 0, 3]]))
         assert pair.enters.tolist() == [True, True, False]
@@ -201,19 +202,19 @@ def test_images_that_lack_a_value_for_either_are_out_for_both() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
-def test_another_number_of_answers_is_no_difference_in_matched_metrics(metric: Metric) -> None:
-    """Two respondents alike, 150 answers against 20: p values are small about as often as they should be."""
+def test_matched_metrics_do_not_differ_by_response_count(metric: Metric) -> None:
+    """Check that p values are rarely small for two equal respondents with 150 and 20 responses per image."""
     n, rng, p_values = 30, np.random.default_rng(7), []
     shares = rng.dirichlet(np.full(60, 0.3), n)
     for _ in range(30 if THOROUGH else 12):
         estimator = estimator_of(n, varied=True, reference=rng.multinomial(150, shares[::-1]).astype(float))
         mass = np.stack([rng.multinomial(answers, shares).astype(float) for answers in (150, 20)])
         p_values.append(pair_of(estimator, metric, mass, np.zeros((2, n))).p_value(Swaps(n, 199)))
-    # Binomial(30, 0.05) is above 6 once in 500, and Binomial(12, 0.05) above 3 once in 450.
+    # Binomial(30, 0.05) exceeds 6 with probability 1/500, and Binomial(12, 0.05) exceeds 3 with probability 1/450.
     assert sum(p <= 0.05 for p in p_values) <= (6 if THOROUGH else 3)
 
 
-def test_the_metrics_that_have_a_matched_one_are_those_that_depend_on_the_number_of_answers() -> None:
+def test_metrics_have_a_matched_version_exactly_if_they_depend_on_response_count() -> None:
     n, rng, times = 40, np.random.default_rng(9), 200
     estimator = estimator_of(n, varied=True, reference=drawn(rng, n, 50))
     shares = rng.dirichlet(np.full(60, 0.3), n)

@@ -1,4 +1,4 @@
-"""Sentences that claim no more than the numbers bear."""
+"""Test that sentences do not claim more than the numbers support."""
 
 from __future__ import annotations
 
@@ -77,24 +77,24 @@ FOUND = ContrastNumbers(
         ),
     ],
 )
-def test_sentences(key: str, found: ContrastNumbers, said: str) -> None:
+def test_tell_states_values_difference_interval_and_verdict(key: str, found: ContrastNumbers, said: str) -> None:
     assert NARRATOR.tell(METRICS[key], found).sentence == said
 
 
-def test_too_few_images_are_said_before_anything_else() -> None:
+def test_tell_with_too_few_images_states_the_smallest_possible_p_value() -> None:
     few = replace(NARRATOR, floor=0.5)
     said = few.tell(METRICS["accuracy"], replace(FOUND, n_images=2)).sentence
     assert said.endswith("but 2 images are too few for a test: no p value can be below 0.5.")
 
 
-def test_a_metric_without_a_difference_says_why() -> None:
+def test_tell_nothing_states_why_there_is_no_comparison() -> None:
     told = NARRATOR.tell_nothing(METRICS["wasserstein"], None, 101.8, "ann is the reference")
     assert told.sentence == "Wasserstein distance: no comparison: ann is the reference."
     assert (told.a, told.b, told.difference, told.direction, told.verdict) == (None, 101.8, None, None, None)
 
 
 @pytest.mark.parametrize("key", METRICS)
-def test_direction_follows_the_registry(key: str) -> None:
+def test_direction_of_follows_the_direction_in_the_metric_registry(key: str) -> None:
     metric = METRICS[key]
     words = {"higher": ("a is better", "b is better"), "lower": ("b is better", "a is better")}
     more, less = words.get(metric.direction, ("a is higher", "b is higher"))
@@ -113,11 +113,13 @@ def test_direction_follows_the_registry(key: str) -> None:
         (0.051, 0.5, (0.01, 0.2), "unclear"),
     ],
 )
-def test_verdicts(p: float, p_holm: float, ci95: tuple[float, float] | None, verdict: str) -> None:
+def test_verdict_of_depends_on_both_p_values_and_the_interval(
+    p: float, p_holm: float, ci95: tuple[float, float] | None, verdict: str
+) -> None:
     assert verdict_of(replace(FOUND, p=p, p_holm=p_holm, ci95=ci95)) == verdict
 
 
-def test_units_follow_the_policy() -> None:
+def test_tell_uses_the_units_and_k_of_the_policy() -> None:
     policy = ScorePolicy.standard(reference="x", wasserstein_unit="diagonal", top_k=5)
     narrator = replace(NARRATOR, policy=policy)
     assert "ann 0.200 diagonals, bob 0.100 diagonals; bob is better by 0.100 diagonals" in (

@@ -1,4 +1,4 @@
-"""Counts: a table that adds, and its digest."""
+"""Test counts: their table, their addition and their digest."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from spotball_core.counting.counts import PARTS, Counts, dense
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import KEYS
 from tests.conftest import examples
+from tests.failures import raises
 
 ROW = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": 3, "n": 1.0}
 SCHEMA = {**dict.fromkeys(KEYS, pl.String), "participant": pl.String, "cell": pl.Int64, "n": pl.Float64}
 
 
 def exact(counts: Counts) -> Fraction:
-    """How many answers there are in all, without any rounding."""
+    """Return the exact total number of responses."""
     return sum((n + Fraction(parts, PARTS) for n, parts in counts.table.select("n", "parts").rows()), Fraction())
 
 
@@ -57,7 +58,7 @@ def count(rows: list[dict[str, Any]], **options: bool) -> Counts:
 
 class TestOf:
     @given(ROWS)
-    def test_a_loop_counts_the_same(self, rows: list[dict[str, Any]]) -> None:
+    def test_counts_of_rows_equal_a_plain_loop(self, rows: list[dict[str, Any]]) -> None:
         expected: Counter[tuple[object, ...]] = Counter()
         for row in rows:
             expected[tuple(row[key] for key in (*KEYS, "participant", "cell"))] += row["n"]
@@ -65,18 +66,20 @@ class TestOf:
         assert found == {key: n for key, n in expected.items() if n}
 
     @given(ROWS, st.randoms(use_true_random=False))
-    def test_the_order_of_rows_does_not_matter(self, rows: list[dict[str, Any]], rng: random.Random) -> None:
+    def test_counts_do_not_depend_on_the_order_of_rows(self, rows: list[dict[str, Any]], rng: random.Random) -> None:
         assert count(rng.sample(rows, len(rows))) == count(rows)
 
     @settings(max_examples=examples(30))
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=300), st.randoms(use_true_random=False))
-    def test_nor_for_parts_of_answers_to_the_last_bit(self, parts: list[float], rng: random.Random) -> None:
+    def test_counts_of_fractional_responses_are_exact_in_any_order(
+        self, parts: list[float], rng: random.Random
+    ) -> None:
         one = count([{**ROW, "n": n} for n in parts])
         assert one == count([{**ROW, "n": n} for n in rng.sample(parts, len(parts))])
-        # Exact fractions are the oracle: each is rounded down to whole parts once.
+        # Compare with exact fractions, each rounded down once to whole parts.
         assert exact(one) == sum(Fraction(math.floor(Fraction(n) * PARTS), PARTS) for n in parts)
 
-    def test_the_table_is_sorted_and_has_each_key_once(self) -> None:
+    def test_counts_table_is_sorted_and_has_each_key_once(self) -> None:
         rows = [ROW, {**ROW, "sport": "basketball"}, {**ROW, "cell": None}, ROW, {**ROW, "n": 0.0, "cell": 5}]
         made = count(rows).table
         assert made.columns == [*KEYS, "cell", "n", "parts"]
@@ -86,7 +89,7 @@ class TestOf:
             ("soccer", 3, 2, 0),
         ]
 
-    def test_ids_of_any_type_become_text(self) -> None:
+    def test_counts_converts_ids_to_text(self) -> None:
         rows = pl.DataFrame([{**ROW, "image": 7, "n": 2}])
         assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
 
@@ -107,26 +110,24 @@ class TestOf:
             *[({key: None}, f"the column `{key}` is empty in some rows") for key in KEYS],
         ],
     )
-    def test_what_is_no_count(self, change: dict[str, Any], message: str) -> None:
+    def test_counts_of_invalid_values_is_an_error(self, change: dict[str, Any], message: str) -> None:
         with pytest.raises(OptionError, match=message):
             Counts.of(pl.DataFrame([{**ROW, "parts": 0}, {**ROW, "parts": 0, **change}]), rows=6, cols=10)
 
     @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
-    def test_text_for_numbers(self, change: dict[str, Any]) -> None:
-        with pytest.raises(
-            OptionError, match=r"a column contains values of the wrong type: .*\. Use integers in `cell`"
-        ):
+    def test_counts_of_text_in_number_columns_is_an_error(self, change: dict[str, Any]) -> None:
+        with raises(OptionError, "invalid-value:counts"):
             Counts.of(pl.DataFrame([{**ROW, **change}]), rows=6, cols=10)
 
     @pytest.mark.parametrize("column", [*KEYS, "cell", "n"])
-    def test_missing_columns(self, column: str) -> None:
-        with pytest.raises(OptionError, match=f"Add {column}$"):
+    def test_counts_of_a_table_without_a_required_column_is_an_error(self, column: str) -> None:
+        with raises(OptionError, "missing-column"):
             Counts.of(pl.DataFrame([ROW]).drop(column), rows=6, cols=10)
 
 
 class TestAdding:
     @given(st.lists(ROWS, min_size=3, max_size=3))
-    def test_equals_counting_all_rows_together(self, parts: list[list[dict[str, Any]]]) -> None:
+    def test_merge_of_counts_equals_counts_of_all_rows(self, parts: list[list[dict[str, Any]]]) -> None:
         counts = [count(part) for part in parts]
         together = count([row for part in parts for row in part])
         assert Counts.merge(counts) == together
@@ -138,7 +139,7 @@ class TestAdding:
         st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1),
         st.randoms(use_true_random=False),
     )
-    def test_any_shards_in_any_order_to_the_last_bit(
+    def test_merge_of_shards_in_any_order_is_exact(
         self, answers: list[tuple[int | None, float, int]], rng: random.Random
     ) -> None:
         rows = [{**ROW, "cell": cell, "n": n} for cell, n, _ in answers]
@@ -151,26 +152,26 @@ class TestAdding:
         assert Counts.merge(parts).digest() == whole.digest()
         assert exact(whole) == sum(Fraction(math.floor(Fraction(row["n"]) * PARTS), PARTS) for row in rows)
 
-    def test_more_than_are_held_at_a_time(self) -> None:
+    def test_merge_accepts_more_counts_than_are_merged_at_once(self) -> None:
         assert Counts.merge(count([ROW]) for _ in range(1234)).table["n"].to_list() == [1234]
 
-    def test_parts_carry_over_to_whole_answers(self) -> None:
+    def test_parts_carry_over_to_whole_responses(self) -> None:
         third = {**ROW, "n": 0, "parts": PARTS // 3}
         made = Counts.of(pl.DataFrame([third] * 5000), rows=6, cols=10)
         assert made.table.select("n", "parts").row(0) == divmod(5000 * (PARTS // 3), PARTS)
         assert made.n_answers == pytest.approx(5000 / 3, rel=1e-15)
 
-    def test_what_does_not_add(self) -> None:
+    def test_adding_incompatible_counts_is_an_error(self) -> None:
         one = count([ROW])
-        with pytest.raises(OptionError, match=r"different grids cannot be added: 3 x 20, 6 x 10"):
+        with raises(OptionError, "different-grids"):
             one + Counts.of(table([ROW]), rows=3, cols=20)
-        with pytest.raises(OptionError, match="with and without participants"):
+        with raises(OptionError, "incompatible-data"):
             one + count([{**ROW, "participant": "a"}], participants=True)
-        with pytest.raises(OptionError, match="counts: found none"):
+        with raises(OptionError, "no-data:counts"):
             Counts.merge([])
 
     @given(ROWS)
-    def test_pooled_is_as_if_nobody_was_told_apart(self, rows: list[dict[str, Any]]) -> None:
+    def test_pooled_equals_counts_without_participants(self, rows: list[dict[str, Any]]) -> None:
         told, pooled = count(rows, participants=True), count(rows)
         assert (told.has_participants, pooled.has_participants) == (True, False)
         assert told.pooled() == pooled
@@ -180,10 +181,12 @@ class TestAdding:
 
 class TestEquality:
     @given(ROWS, ROWS)
-    def test_digests_are_equal_where_counts_are(self, one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
+    def test_digests_are_equal_exactly_if_counts_are_equal(
+        self, one: list[dict[str, Any]], other: list[dict[str, Any]]
+    ) -> None:
         assert (count(one) == count(other)) == (count(one).digest() == count(other).digest())
 
-    def test_the_grid_belongs_to_it(self) -> None:
+    def test_equality_and_digest_depend_on_the_grid(self) -> None:
         one, other = count([ROW]), Counts.of(table([ROW]), rows=10, cols=6)
         assert one != other
         assert one.digest() != other.digest()
@@ -198,7 +201,7 @@ class TestEquality:
             ("n", 1 + 2**-52),
         ],
     )
-    def test_every_column_counts(self, key: str, other: object) -> None:
+    def test_digest_depends_on_every_column(self, key: str, other: object) -> None:
         assert count([{**ROW, key: other}]).digest() != count([ROW]).digest()
 
     @pytest.mark.parametrize(
@@ -209,7 +212,7 @@ class TestEquality:
             ([("a", "1"), ("b", "2")], [("a", "1\x1fb"), ("2", "")]),
         ],
     )
-    def test_no_two_tables_share_a_digest_for_how_they_are_joined(
+    def test_digest_depends_on_the_borders_between_values(
         self, one: list[tuple[str, str]], other: list[tuple[str, str]]
     ) -> None:
         made = [count([{**ROW, "sport": s, "image": i} for s, i in rows]).digest() for rows in (one, other)]
@@ -218,7 +221,7 @@ class TestEquality:
 
 class TestDense:
     @given(ROWS, st.integers(0, 3))
-    def test_a_loop_fills_the_same_arrays(self, rows: list[dict[str, Any]], n_places: int) -> None:
+    def test_dense_equals_a_plain_loop(self, rows: list[dict[str, Any]], n_places: int) -> None:
         made = count(rows).table
         images = ["1", "2", "12"][:n_places]
         places = np.array([images.index(image) if image in images else -1 for image in made["image"]], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Counts in files: what was counted apart scores as what was counted together."""
+"""Test counts files: shards counted separately must score as all responses counted together."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spotball_core.counting.counts_file import merged, read_counts_file, write_c
 from spotball_core.counting.responses import read_counts
 from tests.builders import dataset, scenes, write_jsonl
 from tests.conftest import examples
+from tests.failures import raises
 
 KNOWN = scenes("1", "2", players=[[0, 0, 100, 100]])
 PEOPLE = [
@@ -32,7 +33,7 @@ answers = st.lists(st.tuples(st.sampled_from("12"), named | likely), min_size=2)
 @pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(answers, st.data())
-def test_shards_score_as_the_whole_to_the_last_bit(
+def test_score_of_counted_shards_equals_score_of_all_responses(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, dict[str, object]]], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("shards")
@@ -46,14 +47,14 @@ def test_shards_score_as_the_whole_to_the_last_bit(
     apart = score([folder / "a.counts", folder / "b.counts"], KNOWN, bootstrap=20)
     half = score([folder / "a.counts", folder / "b.jsonl"], KNOWN, bootstrap=20, pool=True)
     whole = score(folder / "all.jsonl", KNOWN, bootstrap=20)
-    # Counts do not have the values that were given, so they show fewer signs of a misread file.
+    # Counts do not contain the original values, so they can show fewer warnings about misread files.
     apart, half, whole = (report.model_copy(update={"warnings": ()}) for report in (apart, half, whole))
     assert apart == half == whole
     assert apart.model_dump_json() == whole.model_dump_json()
 
 
-def test_a_distribution_alone_and_beside_another(tmp_path: Path) -> None:
-    # Its probabilities sum to 1 less 2**-53, or to 1, by the order in which floats are added.
+def test_merge_of_distributions_read_separately_equals_reading_them_together(tmp_path: Path) -> None:
+    # The probabilities sum to 1 - 2**-53 or to 1, depending on the order of floating-point addition.
     three = {"C2": 0.4348075965615364, "D5": 0.22304872089823818, "E7": 0.3421436825402253}
     rows = [{"image": "1", "respondent": "m", "probabilities": given} for given in ({"C2": 1.0}, three)]
     whole = read_counts(write_jsonl(tmp_path / "all.jsonl", rows), KNOWN)
@@ -61,13 +62,13 @@ def test_a_distribution_alone_and_beside_another(tmp_path: Path) -> None:
     assert Counts.merge(apart) == whole
 
 
-def test_round_trip_with_participants(tmp_path: Path) -> None:
+def test_counts_file_round_trips_with_participants(tmp_path: Path) -> None:
     counts = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
     write_counts(counts, tmp_path / "p.counts")
     assert read_counts_file(tmp_path / "p.counts") == counts
 
 
-def test_other_engines_leave_parts_out_and_may_give_fractions(tmp_path: Path) -> None:
+def test_read_counts_file_accepts_fractional_n_without_a_parts_column(tmp_path: Path) -> None:
     keys = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
     rows = [{**keys, "cell": 12, "n": 2.25}, {**keys, "cell": 12, "n": 0.5}, {**keys, "cell": None, "n": 1.0}]
     pl.DataFrame(rows).with_columns(grid_rows=6, grid_cols=10).write_parquet(tmp_path / "x.counts")
@@ -82,33 +83,35 @@ ROW = {**KEYS, "cell": 12, "n": 1, "parts": 0, "grid_rows": 6, "grid_cols": 10}
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{**ROW, "cell": 12.5}], "cell: found a column of type Float64, expected integers"),
-        ([{**ROW, "cell": "D5"}], "cell: found a column of type String, expected integers"),
-        ([{**ROW, "cell": True}], "cell: found a column of type Boolean, expected integers"),
-        ([{**ROW, "cell": 60}], "outside the grid of 6 x 10"),
-        ([{**ROW, "cell": -1}], "outside the grid of 6 x 10"),
-        ([{**ROW, "n": "2"}], "n: found a column of type String, expected numbers"),
-        ([{**ROW, "n": True}], "n: found a column of type Boolean, expected numbers"),
-        ([{**ROW, "n": -1}], "negative"),
-        ([{**ROW, "n": float("nan")}], "not finite"),
-        ([{**ROW, "parts": 2**53}], "parts: found 9007199254740992, expected an integer from 0 to 2\\*\\*53 - 1"),
-        ([{**ROW, "parts": -1}], "parts: found -1"),
-        ([{**ROW, "parts": 0.5}], "parts: found a column of type Float64, expected integers"),
-        ([{**ROW, "image": 1}], "image: found a column of type Int64, expected text"),
-        ([{**ROW, "respondent": " "}], "respondent: found an empty text, expected a name"),
-        ([{**ROW, "kind": "robot"}], "robot"),
-        ([ROW, {**ROW, "kind": "human"}], "kind: found human and model for the respondent 'm', expected one kind"),
-        ([{**ROW, "grid_rows": 0}], "a grid of 0 x 10"),
-        ([{**ROW, "grid_rows": None}], "a grid of None x 10"),
-        ([{**ROW, "grid_rows": 6.0}], "grid_rows: found a column of type Float64, expected integers"),
-        ([{**ROW, "grid_rows": "6"}], "grid_rows: found a column of type String, expected integers"),
-        ([ROW, {**ROW, "grid_rows": 7}], "2 grid sizes"),
-        ([{**ROW, "sport": None}], "the column `sport` is empty in some rows"),
+        ([{**ROW, "cell": 12.5}], "invalid-value:cell"),
+        ([{**ROW, "cell": "D5"}], "invalid-value:cell"),
+        ([{**ROW, "cell": True}], "invalid-value:cell"),
+        ([{**ROW, "cell": 60}], "wrong-file:file"),
+        ([{**ROW, "cell": -1}], "wrong-file:file"),
+        ([{**ROW, "n": "2"}], "invalid-value:n"),
+        ([{**ROW, "n": True}], "invalid-value:n"),
+        ([{**ROW, "n": -1}], "wrong-file:file"),
+        ([{**ROW, "n": float("nan")}], "wrong-file:file"),
+        ([{**ROW, "parts": 2**53}], "invalid-value:parts"),
+        ([{**ROW, "parts": -1}], "invalid-value:parts"),
+        ([{**ROW, "parts": 0.5}], "invalid-value:parts"),
+        ([{**ROW, "image": 1}], "invalid-value:image"),
+        ([{**ROW, "respondent": " "}], "invalid-value:respondent"),
+        ([{**ROW, "kind": "robot"}], "wrong-file:file"),
+        ([ROW, {**ROW, "kind": "human"}], "invalid-value:kind"),
+        ([{**ROW, "grid_rows": 0}], "invalid-value:file"),
+        ([{**ROW, "grid_rows": None}], "invalid-value:file"),
+        ([{**ROW, "grid_rows": 6.0}], "invalid-value:grid_rows"),
+        ([{**ROW, "grid_rows": "6"}], "invalid-value:grid_rows"),
+        ([ROW, {**ROW, "grid_rows": 7}], "different-grids:file"),
+        ([{**ROW, "sport": None}], "wrong-file:file"),
     ],
 )
-def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: str, tmp_path: Path) -> None:
+def test_read_counts_file_with_an_invalid_value_is_an_error(
+    rows: list[dict[str, object]], said: str, tmp_path: Path
+) -> None:
     pl.DataFrame(rows).write_parquet(tmp_path / "x.counts")
-    with pytest.raises(InputError, match=said):
+    with raises(InputError, said):
         read_counts_file(tmp_path / "x.counts")
 
 
@@ -129,7 +132,9 @@ def test_each_value_of_a_file_is_checked(rows: list[dict[str, object]], said: st
         ({"parse_policies": "strict,loose"}, "parse_policies: found loose, expected lenient, strict"),
     ],
 )
-def test_a_message_names_file_field_and_what_is_expected(fields: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_read_counts_file_error_names_file_field_and_expected_value(
+    fields: dict[str, object], said: str, tmp_path: Path
+) -> None:
     path = tmp_path / "x.counts"
     pl.DataFrame([{**ROW, **fields}]).write_parquet(path)
     with pytest.raises(InputError) as error:
@@ -137,22 +142,20 @@ def test_a_message_names_file_field_and_what_is_expected(fields: dict[str, objec
     assert str(error.value) == f"{path}: {said}"
 
 
-def test_a_respondent_has_one_kind_in_all_files(tmp_path: Path) -> None:
+def test_score_of_counts_files_with_different_kinds_of_a_respondent_is_an_error(tmp_path: Path) -> None:
     for name, kind in (("a", "model"), ("b", "human")):
         pl.DataFrame([{**ROW, "kind": kind}]).write_parquet(tmp_path / f"{name}.counts")
-    with pytest.raises(
-        OptionError, match="give one respondent different kinds: human and model for the respondent 'm'"
-    ):
+    with raises(OptionError, "incompatible-data"):
         score([tmp_path / "a.counts", tmp_path / "b.counts"], KNOWN, bootstrap=0)
 
 
-def test_a_name_with_a_pattern_sign_is_a_name(tmp_path: Path) -> None:
+def test_read_counts_file_does_not_treat_brackets_in_a_name_as_a_pattern(tmp_path: Path) -> None:
     pl.DataFrame([ROW]).write_parquet(tmp_path / "a.counts")
     pl.DataFrame([{**ROW, "n": 3}]).write_parquet(tmp_path / "[a].counts")
     assert read_counts_file(tmp_path / "[a].counts").n_answers == 3
 
 
-def test_people_stay_apart_beside_models_that_have_none(tmp_path: Path) -> None:
+def test_merged_keeps_participants_when_models_have_none(tmp_path: Path) -> None:
     people = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
     model = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
     together = merged([people, model], participants=True)
@@ -161,7 +164,7 @@ def test_people_stay_apart_beside_models_that_have_none(tmp_path: Path) -> None:
     assert merged([people, model], participants=False) == Counts.merge([people.pooled(), model])
 
 
-def test_a_folder_may_hold_counts(tmp_path: Path) -> None:
+def test_score_of_a_folder_with_responses_and_counts_uses_both(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", KNOWN, human=PEOPLE)
     write_counts(read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN), folder / "responses-m.counts")
     report = score(folder, reference="human", bootstrap=0)
@@ -171,26 +174,28 @@ def test_a_folder_may_hold_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"a": [1]}, "found the columns a, expected also the columns sport"),
-        ({"grid_rows": [6, 7]}, "found 2 grid sizes, expected one. Count the images of each grid size separately"),
-        ({"cell": [1, 60]}, "outside the grid of 6 x 10"),
-        ({"n": [1.0, -1.0]}, "negative"),
+        ({"a": [1]}, "missing-column:file"),
+        ({"grid_rows": [6, 7]}, "different-grids:file"),
+        ({"cell": [1, 60]}, "wrong-file:file"),
+        ({"n": [1.0, -1.0]}, "wrong-file:file"),
     ],
 )
-def test_what_is_no_file_of_counts(tmp_path: Path, table: dict[str, list[float]], said: str) -> None:
+def test_read_counts_file_with_wrong_columns_or_grids_is_an_error(
+    tmp_path: Path, table: dict[str, list[float]], said: str
+) -> None:
     good = dict.fromkeys(("sport", "image", "respondent", "prompt"), "x") | {"kind": "model"}
     columns = good | {"cell": [1, 2], "n": [1.0, 1.0], "grid_rows": 6, "grid_cols": 10} | table
     pl.DataFrame(table if "a" in table else columns).write_parquet(tmp_path / "x.counts")
-    with pytest.raises(InputError, match=said):
+    with raises(InputError, said):
         read_counts_file(tmp_path / "x.counts")
 
 
-def test_no_parquet_no_file_and_another_ending(tmp_path: Path) -> None:
+def test_counts_file_that_is_invalid_missing_or_misnamed_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.counts").write_text("nonsense")
-    with pytest.raises(InputError, match=r"x\.counts: file: found .*, expected a Parquet file of counts"):
+    with raises(InputError, "unreadable-file:file"):
         read_counts_file(tmp_path / "x.counts")
-    with pytest.raises(InputError, match="no such file"):
+    with raises(InputError, "missing-file:file"):
         read_counts_file(tmp_path / "y.counts")
     counts = read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN)
-    with pytest.raises(OptionError, match=r"expected a file name ending in \.counts"):
+    with raises(OptionError, "unsupported-format"):
         write_counts(counts, tmp_path / "m.parquet")

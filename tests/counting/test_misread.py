@@ -1,4 +1,4 @@
-"""Signs that a file was misread: each is found, with its line and its fix, and valid files show none."""
+"""Test warnings about misread files: each names its line and its fix, and valid files have none."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from spotball_core.schema import Scene
 from spotball_core.scoring.score import score
 from tests.builders import dataset, frame, scene, write_csv, write_jsonl, write_parquet
 from tests.cli.process import spotball
+from tests.failures import raises
 
 Row = dict[str, Any]
 GRID = Grid.standard()
@@ -36,7 +37,7 @@ WRITERS: dict[str, Callable[[Path, Sequence[Row]], Path]] = {
 
 
 def drawn_scenes(n: int, seed: int, *, rows: int = 6, cols: int = 10, sizes: bool = False) -> list[Scene]:
-    """Scenes with the ball in any cell, some of them in more than one."""
+    """Simulate scenes with the ball in random cells, sometimes in more than one."""
     rng = np.random.default_rng(seed)
     grid = Grid(rows, cols, cols, rows)
     made = []
@@ -57,7 +58,7 @@ def position(one: Scene) -> tuple[int, int]:
 
 
 def right(known: Sequence[Scene], form: str) -> list[Row]:
-    """Right answers to each scene: the cell, its row and column, or its center."""
+    """Return a correct response to each scene, as the cell, its row and column, or its center."""
     rows: list[Row] = []
     for one in known:
         row, col = position(one)
@@ -84,7 +85,7 @@ def as_shares(row: Row, _: int) -> Row:
 
 
 MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
-    # A sign: the rows; the field; what is found; the fix.
+    # The name of the fault: the rows, the field, the start of the message, and the fix.
     "from 0": (changed("row", from_0), "row, col", "row or column 0 in ", "add 1 to each"),
     "labels from 0": (
         changed("cell", lambda row, _: {"cell": f"{row['cell'][0]}{int(row['cell'][1:]) - 1}"}),
@@ -176,7 +177,7 @@ MISREAD: dict[str, tuple[list[Row], str, str, str]] = {
 
 
 def first_line(rows: Sequence[Row], name: str, ending: str) -> int:
-    """The first line of a file whose row differs from the right one in what the sign is about."""
+    """Return the first line of the file that shows the fault."""
     whole = {"shares", "one row", "one row of labels", "one column", "replies", "file extensions"}
     shows: dict[str, Callable[[Row], bool]] = {
         "from 0": lambda row: 0 in (row["row"], row["col"]),
@@ -195,7 +196,9 @@ class TestSigns:
     @pytest.mark.slow
     @pytest.mark.parametrize("ending", WRITERS)
     @pytest.mark.parametrize("name", MISREAD)
-    def test_found_with_its_line_and_its_fix(self, tmp_path: Path, name: str, ending: str) -> None:
+    def test_read_counts_warns_of_a_misread_file_with_line_and_fix(
+        self, tmp_path: Path, name: str, ending: str
+    ) -> None:
         rows, field, found, fix = MISREAD[name]
         path = WRITERS[ending](tmp_path / f"m{ending}", rows)
         (warning,) = read_counts(path, KNOWN).warnings
@@ -205,7 +208,7 @@ class TestSigns:
         assert warning.line == first_line(rows, name, ending)
         assert f"line {warning.line}: " in warning.found
 
-    def test_what_was_given_is_quoted(self, tmp_path: Path) -> None:
+    def test_warning_quotes_the_first_values_with_their_lines(self, tmp_path: Path) -> None:
         (warning,) = read_counts(write_csv(tmp_path / "m.csv", MISREAD["unparsed"][0]), KNOWN).warnings
         assert str(warning) == (
             f"{tmp_path}/m.csv:2: cell: found 5 of 40 answers without a readable cell (line 2: 'not sure'; line 10: "
@@ -216,24 +219,24 @@ class TestSigns:
         (warning,) = read_counts(write_csv(tmp_path / "n.csv", rows), KNOWN).warnings
         assert "(line 2: x 650.0 y " in warning.found
 
-    def test_other_answers_to_the_same_images_are_not_quoted(self, tmp_path: Path) -> None:
+    def test_warning_does_not_quote_readable_responses_to_the_same_images(self, tmp_path: Path) -> None:
         good = right(KNOWN, "cell")
         rows = [row for one in good for row in (one, {**one, "cell": "not sure"})]
         (warning,) = read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN).warnings
         assert "(line 3: 'not sure'; line 5: 'not sure'; line 7: 'not sure')" in warning.found
 
-    def test_frames_have_rows_for_lines(self) -> None:
+    def test_warning_for_a_data_frame_gives_the_row_as_the_line(self) -> None:
         (warning,) = read_counts(frame(MISREAD["outside the grid"][0]), KNOWN).warnings
         assert (warning.file, warning.line) == ("frame", 8)
 
-    def test_only_the_respondents_that_show_it_are_counted(self, tmp_path: Path) -> None:
+    def test_warning_counts_only_the_affected_respondents(self, tmp_path: Path) -> None:
         good = [{**row, "respondent": "good", "cell": row["cell"]} for row in right(KNOWN, "cell")]
         bad = [{**row, "respondent": "bad"} for row in MISREAD["unparsed"][0]]
         (warning,) = read_counts(write_csv(tmp_path / "m.csv", good + bad), KNOWN).warnings
         assert warning.found.startswith("5 of 40 answers")
         assert warning.line == 42
 
-    def test_one_cause_in_many_files_is_one_warning(self, tmp_path: Path) -> None:
+    def test_warnings_of_one_cause_in_many_files_are_combined(self, tmp_path: Path) -> None:
         rows = MISREAD["outside the grid"][0]
         paths = [write_csv(tmp_path / f"m{i}.csv", rows) for i in range(9)]
         (warning,) = read_counts(paths, KNOWN).warnings
@@ -243,7 +246,7 @@ class TestSigns:
         (warning,) = read_counts(paths[:6], KNOWN).warnings
         assert warning.found.endswith(f" (and in 5 more files: {named})")
 
-    def test_swapped_against_people_where_the_ball_is_not_known(self, tmp_path: Path) -> None:
+    def test_swapped_coordinates_are_detected_against_people_if_the_ball_is_unknown(self, tmp_path: Path) -> None:
         known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]
         truth = right(drawn_scenes(40, 3, cols=6), "row")
         people = [{**row, "respondent": "human"} for row in truth]
@@ -252,25 +255,25 @@ class TestSigns:
         assert "swapped" in warning.found
         assert warning.line == 42
 
-    def test_ids_with_extensions_are_read_as_ids(self, tmp_path: Path) -> None:
+    def test_read_counts_ignores_file_extensions_of_image_ids(self, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "m.csv", MISREAD["file extensions"][0])
         assert read_counts(path, KNOWN) == read_counts(write_csv(tmp_path / "m.csv", right(KNOWN, "cell")), KNOWN)
 
-    def test_an_id_that_some_scene_has_keeps_its_extension(self) -> None:
+    def test_read_counts_keeps_the_extension_of_an_id_that_a_scene_has(self) -> None:
         known = [*KNOWN, scene("100.jpg", "basketball")]
         rows = [{"sport": "soccer", "image": "100.jpg", "cell": "D5"}]
-        with pytest.raises(InputError, match=r"image: found '100\.jpg' of soccer"):
+        with raises(InputError, "unknown-image:image:1"):
             read_counts(frame(rows), known)
         assert read_counts(frame([{"image": "100.jpg", "cell": "D5"}]), known).table["sport"].to_list() == [
             "basketball"
         ]
 
-    def test_a_sample_under_both_spellings_of_an_id_is_there_twice(self) -> None:
+    def test_sample_repeated_under_an_id_with_extension_is_an_error(self) -> None:
         rows = [{"image": image, "sample": 1, "cell": "D5"} for image in ("100", "100.png")]
-        with pytest.raises(InputError, match="a second sample 1 of frame for image soccer/100"):
+        with raises(InputError, "duplicate:sample:2"):
             read_counts(frame(rows), KNOWN)
 
-    def test_counts_show_what_they_can(self, tmp_path: Path) -> None:
+    def test_score_of_a_counts_file_warns_of_detectable_misreadings(self, tmp_path: Path) -> None:
         for name, found in (
             ("one row", "all 40 answers in row C"),
             ("empty", "5 of 40 answers without a readable cell"),
@@ -288,7 +291,7 @@ class TestSigns:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", MISREAD)
-    def test_pieces_of_a_file_show_what_the_file_shows(self, tmp_path: Path, name: str) -> None:
+    def test_warnings_of_file_pieces_equal_those_of_the_file(self, tmp_path: Path, name: str) -> None:
         rows = MISREAD[name][0]
         others = write_csv(tmp_path / "good.csv", right(KNOWN, "cell"))
         path = write_parquet(tmp_path / "m.parquet", rows)
@@ -301,7 +304,9 @@ class TestSigns:
         assert settled == local
         assert settled.warnings == local.warnings != ()
 
-    def test_many_pieces_are_added_as_they_come(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_warnings_of_many_pieces_equal_those_of_the_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("spotball_core.counting.engines.pieces.MERGED_TOGETHER", 3)
         path = write_parquet(tmp_path / "m.parquet", MISREAD["unparsed"][0])
         together = Gathered(6, 10)
@@ -310,11 +315,11 @@ class TestSigns:
         assert together.settled([path], KNOWN, participants=False).warnings == read_counts(path, KNOWN).warnings
 
 
-# No false alarms ------------------------------------------------------------------------------------------------
+# No false warnings ------------------------------------------------------------------------------------------------
 
 
 def valid(seed: int) -> tuple[list[Row], list[Scene]]:
-    """A valid file: any respondent, any number of images and samples, any form of answer, a few unparsed answers."""
+    """Simulate a valid file with any respondent, number of images, samples and form, and a few unparsed responses."""
     rng = np.random.default_rng(seed)
     rows, cols = [(6, 10), (6, 10), (6, 10), (8, 8), (3, 4), (1, 12), (12, 1), (2, 2)][int(rng.integers(8))]
     known = drawn_scenes(int(rng.choice([1, 3, 9, 12, 25, 50, 150])), seed, rows=rows, cols=cols, sizes=True)
@@ -368,8 +373,8 @@ def alarms(seeds: range) -> list[tuple[int, tuple[str, ...]]]:
     return found
 
 
-def test_sums_of_points_by_hand() -> None:
-    """On an image of 60 x 40. With x and y swapped, x = 50 is below its lower edge; points on an edge are inside."""
+def test_point_sums_equal_values_computed_by_hand() -> None:
+    """Check on an image of 60 x 40 pixels: after a swap, x = 50 is outside, and points on an edge are inside."""
     frame = pl.DataFrame({"x": [0.0, 40.0, 50.0, 0.5], "y": [0.5, 0.0, 20.0, 30.0]})
     columns = [pl.col("x"), pl.col("y"), pl.lit(60), pl.lit(40)]
     sums = {"across": 90.5 / 60, "down": 50.5 / 40, "fit_swapped": 3, "least": 0, "largest": 50}
@@ -379,8 +384,8 @@ def test_sums_of_points_by_hand() -> None:
     assert frame.select(pl.all() + 2).select(**signs.point_sums(*columns))["least"].item() == 2
 
 
-def test_sums_of_cells_by_hand() -> None:
-    """On a grid of 6 x 10, three answers in C5 and one in F10: centers in shares of the image."""
+def test_of_cells_sums_equal_values_computed_by_hand() -> None:
+    """Check on a grid of 6 x 10 with three responses in C5 and one in F10; centers are fractions of the image size."""
     keys = {"_source": 0, "respondent": "m", "kind": "model", "prompt": "base", "sport": "soccer", "image": "1"}
     rows = [
         {**keys, "n": n, "renamed": 0, "_index": index, "_row": index // 10 + 1, "_col": index % 10 + 1}
@@ -394,7 +399,7 @@ def test_sums_of_cells_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("replies", "shown"), [(3, False), (4, True)])
-def test_more_than_a_tenth_of_replies_is_a_sign(replies: int, shown: bool) -> None:
+def test_warning_of_full_replies_appears_above_a_tenth_of_the_responses(replies: int, shown: bool) -> None:
     rows = right(KNOWN, "cell")[:30]
     for row in rows[:replies]:
         row["cell"] = "I would say that the ball is close to the left goal."
@@ -404,15 +409,15 @@ def test_more_than_a_tenth_of_replies_is_a_sign(replies: int, shown: bool) -> No
 
 class TestNoFalseAlarms:
     @pytest.mark.slow
-    def test_valid_files(self) -> None:
+    def test_60_valid_files_have_no_warnings(self) -> None:
         assert alarms(range(60)) == []
 
     @pytest.mark.slow
-    def test_1000_valid_files(self) -> None:
+    def test_1000_valid_files_have_no_warnings(self) -> None:
         assert alarms(range(1000)) == []
 
     @pytest.mark.parametrize("samples", [1, 50])
-    def test_baselines(self, samples: int) -> None:
+    def test_baseline_responses_have_no_warnings(self, samples: int) -> None:
         known = [
             one.model_copy(update={"players": None if i % 4 == 0 else [], "ball_cells": None if i % 5 == 0 else balls})
             for i, one in enumerate(drawn_scenes(60, 5))
@@ -422,16 +427,16 @@ class TestNoFalseAlarms:
         assert rows["cell"].null_count() > 0.1 * len(rows)
         assert read_counts(rows, known).warnings == ()
 
-    def test_three_rows(self) -> None:
+    def test_files_of_three_responses_have_no_warnings(self) -> None:
         for rows in (["A1", "A5", "A9"], ["A1", None, None], ["D5", "?", "?"], ["C5"] * 3):
             answers = [{"image": KNOWN[i].image, "cell": cell} for i, cell in enumerate(rows)]
             assert read_counts(frame(answers), KNOWN).warnings == ()
 
-    def test_the_ball_is_always_in_one_row(self) -> None:
+    def test_responses_in_one_row_have_no_warnings_if_the_ball_is_always_there(self) -> None:
         known = [scene(str(i), ball_cells=[f"E{i % 10 + 1}"]) for i in range(40)]
         assert read_counts(frame(right(known, "cell")), known).warnings == ()
 
-    def test_the_release(self, real_release: Path) -> None:
+    def test_published_release_has_no_warnings(self, real_release: Path) -> None:
         from spotball_core.release.convert import import_release
 
         release = import_release(real_release)
@@ -450,7 +455,7 @@ class TestCommands:
         people = [{**row, "respondent": "human"} for row in right(KNOWN, "cell")]
         return dataset(tmp_path / "set", KNOWN, m=rows, human=people)
 
-    def test_score(self, folder: Path) -> None:
+    def test_score_command_prints_warnings_and_fails_with_strict(self, folder: Path) -> None:
         done = spotball("score", folder, "--bootstrap", "0", "--format", "json")
         (warning,) = json.loads(done.stdout)["warnings"]
         assert "found 1 of 40 cells outside the grid (line 8: 'K11')" in warning
@@ -459,19 +464,19 @@ class TestCommands:
         strict = spotball("score", folder, "--bootstrap", "0", "--strict")
         assert (strict.returncode, strict.stdout, strict.stderr) == (2, "", f"error: {warning}\n")
 
-    def test_count(self, folder: Path, tmp_path: Path) -> None:
+    def test_count_command_prints_warnings_and_fails_with_strict(self, folder: Path, tmp_path: Path) -> None:
         done = spotball("count", folder, "--out", tmp_path / "m.counts")
         assert (done.returncode, "warning: " in done.stderr, "'K11'" in done.stderr) == (0, True, True)
         strict = spotball("count", folder, "--out", tmp_path / "n.counts", "--strict")
         assert (strict.returncode, (tmp_path / "n.counts").exists()) == (2, False)
 
-    def test_compare(self, folder: Path) -> None:
+    def test_compare_command_prints_warnings_and_fails_with_strict(self, folder: Path) -> None:
         arguments = ("compare", folder, "--a", "human", "--b", "m", "--bootstrap", "0", "--permutations", "9")
         done = spotball(*arguments, "--format", "json")
         assert any("'K11'" in warning for warning in json.loads(done.stdout)["warnings"])
         assert spotball(*arguments, "--strict").returncode == 2
 
-    def test_report(self, folder: Path, tmp_path: Path) -> None:
+    def test_report_command_contains_warnings_and_fails_with_strict(self, folder: Path, tmp_path: Path) -> None:
         done = spotball("report", folder, "--out", tmp_path / "page", "--bootstrap", "0")
         assert done.returncode == 0
         assert "'K11'" in html.unescape((tmp_path / "page/report.html").read_text("utf-8"))
@@ -480,19 +485,19 @@ class TestCommands:
         assert (strict.returncode, (tmp_path / "other").exists()) == (2, False)
 
 
-def test_python_reports_and_refuses() -> None:
+def test_score_function_returns_warnings_and_raises_with_strict() -> None:
     rows = frame(MISREAD["outside the grid"][0])
     report = score(rows, KNOWN, bootstrap=0)
     assert "'K11'" in report.warnings[0]
-    with pytest.raises(InputError, match="outside the grid"):
+    with raises(InputError, "invalid-value:cell:8"):
         score(rows, KNOWN, bootstrap=0, strict=True)
     counts = read_counts(rows, KNOWN)
     assert score(counts, KNOWN, bootstrap=0) == report
     assert Counts.merge([counts, counts]).warnings == counts.warnings * 2
 
 
-def test_numbers_in_one_file_and_text_in_another(tmp_path: Path) -> None:
-    """JSON lines are read as text, Parquet as it is typed: examples of the Parquet file are found all the same."""
+def test_warning_quotes_parquet_values_read_together_with_json_lines(tmp_path: Path) -> None:
+    """Check that values of the Parquet file are quoted although JSON Lines are read as text and Parquet is typed."""
     known = [scene("1")]
     lines = write_jsonl(tmp_path / "a.jsonl", [{"image": "1", "respondent": "a", "cell": "A1"}])
     cells, places = [*["A1"] * 6, None, None], [*[None] * 6, 1, None]

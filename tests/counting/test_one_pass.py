@@ -1,4 +1,4 @@
-"""One pass over all rows, against a reading row by row in plain Python: what is counted, and what is there twice."""
+"""Test the counts and the repeated samples found in one pass against plain Python loops."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.frames import KEYS
 from tests.builders import scenes, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples
+from tests.failures import raises
 
 Row = dict[str, Any]
 
@@ -46,7 +47,7 @@ files = st.lists(
 
 
 def answer(row: Row) -> Row:
-    """The columns that say a row's cell in its form."""
+    """Return the columns that express the cell of a row in its form."""
     index = row["cell"]
     place = {"row": index // 10 + 1, "col": index % 10 + 1}
     forms = {
@@ -60,7 +61,7 @@ def answer(row: Row) -> Row:
 
 
 def plainly(read: Sequence[tuple[str, Sequence[Row]]], participants: bool) -> tuple[dict[Any, float], int]:
-    """Counts, and how many samples are there again, by a loop over the rows of files of these names."""
+    """Return the counts and the number of repeated samples, computed by a loop over the rows of all files."""
     counts: Counter[Any] = Counter()
     seen: Counter[Any] = Counter()
     for stem, file in read:
@@ -77,7 +78,7 @@ def plainly(read: Sequence[tuple[str, Sequence[Row]]], participants: bool) -> tu
 @pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(files, st.booleans())
-def test_every_mixture_over_several_files(drawn: list[tuple[str, list[Row]]], participants: bool) -> None:
+def test_read_counts_of_mixed_files_equals_a_plain_loop(drawn: list[tuple[str, list[Row]]], participants: bool) -> None:
     expected, again = plainly([(f"f{i}", file) for i, (_, file) in enumerate(drawn)], participants)
     with tempfile.TemporaryDirectory() as folder:
         paths = [
@@ -102,7 +103,7 @@ def test_every_mixture_over_several_files(drawn: list[tuple[str, list[Row]]], pa
     st.booleans(),
     st.sampled_from([str, int, float]),
 )
-def test_samples_in_any_order_over_two_files(
+def test_read_counts_finds_repeated_samples_in_any_order_across_two_files(
     numbers: list[int], repeat: int | None, participant: str | None, participants: bool, kind: type
 ) -> None:
     given_rows: list[Row] = [
@@ -113,9 +114,9 @@ def test_samples_in_any_order_over_two_files(
     with tempfile.TemporaryDirectory() as folder:
         paths = [write_parquet(Path(folder, "a.parquet"), given_rows[:5])]
         paths.append(write_csv(Path(folder, "b.csv"), given_rows[5:]))
-        # A participant of blanks is none, so that the sample is another's only where there is a name.
+        # A blank participant is the same as none, so only a real name makes the sample a different one.
         if repeat and participant != "p":
-            with pytest.raises(InputError, match="a second sample"):
+            with raises(InputError, "duplicate:sample:9"):
                 read_counts(paths, KNOWN, participants=participants)
         else:
             counts = read_counts(paths, KNOWN, participants=participants, pool=True)
@@ -124,8 +125,10 @@ def test_samples_in_any_order_over_two_files(
 
 @settings(max_examples=examples(30))
 @given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 6), st.booleans())
-def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, held: int, participants: bool) -> None:
-    """Gives what the same rows give as CSV, which is read at once: the same counts or the same error."""
+def test_read_counts_of_parquet_in_batches_equals_csv_read_at_once(
+    file: list[Row], at_once: int, held: int, participants: bool
+) -> None:
+    """Check that Parquet read in batches gives the same counts or the same error as CSV, which is read at once."""
 
     def outcome(path: Path) -> object:
         try:
@@ -141,7 +144,7 @@ def test_parquet_a_few_rows_at_a_time(file: list[Row], at_once: int, held: int, 
         assert outcome(write_parquet(Path(folder, "m.parquet"), answers_given)) == csv
 
 
-def test_rows_that_say_the_same_become_one() -> None:
+def test_grouped_combines_equal_rows() -> None:
     x = [None, None, None, 3.0]
     frame = pl.LazyFrame({"image": ["1", "1", "2", "1"], "cell": ["A1", "A1", "A1", None], "x": x, "y": x})
     groups = grouped(frame, ["image", "sport"]).select("image", "cell", "n", "apart", "point", "spread").collect()
@@ -152,8 +155,8 @@ def test_rows_that_say_the_same_become_one() -> None:
     }
 
 
-def test_each_row_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells with samples in order need the one pass alone, whatever columns JSON Lines could have."""
+def test_read_counts_reads_json_lines_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check that cells with samples in order need only one pass, whatever columns the JSON Lines have."""
     collected = []
     collect = pl.LazyFrame.collect
 

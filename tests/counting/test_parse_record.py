@@ -1,4 +1,4 @@
-"""The record of a parse policy next to a file of responses, and its way into signatures."""
+"""Test the parse policy recorded next to a response file, and its part in signatures."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spotball_core.counting.parse_record import read_parse_policies, write_parse
 from spotball_core.errors import InputError
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
+from tests.failures import raises
 
 SCENES = synthetic_scenes(3)
 
@@ -27,7 +28,7 @@ def responses(folder: Path, respondent: str, policy: str | None) -> Path:
     return path
 
 
-def test_a_signature_names_the_policies_that_are_known(tmp_path: Path) -> None:
+def test_signature_names_the_known_parse_policies(tmp_path: Path) -> None:
     strict, lenient = responses(tmp_path, "a", "strict"), responses(tmp_path, "b", "lenient")
     unknown = responses(tmp_path, "c", None)
 
@@ -41,7 +42,7 @@ def test_a_signature_names_the_policies_that_are_known(tmp_path: Path) -> None:
     assert report.provenance.parse_policies == ("lenient",)
 
 
-def test_counts_keep_the_policies(tmp_path: Path) -> None:
+def test_counts_files_keep_the_parse_policies(tmp_path: Path) -> None:
     counts, _ = load_counts([responses(tmp_path, "a", "strict")], SCENES, participants=False)
     other, _ = load_counts([responses(tmp_path, "b", "lenient")], SCENES, participants=True)
     for part in (counts, other):
@@ -54,12 +55,12 @@ def test_counts_keep_the_policies(tmp_path: Path) -> None:
     assert again.parse_policies == {"lenient", "strict"}
 
 
-def test_counts_with_an_unknown_policy(tmp_path: Path) -> None:
+def test_counts_file_with_an_unknown_parse_policy_is_an_error(tmp_path: Path) -> None:
     counts, _ = load_counts([responses(tmp_path, "a", "strict")], SCENES, participants=False)
     write_counts(counts, tmp_path / "a.counts")
     table = pl.read_parquet(tmp_path / "a.counts").with_columns(parse_policies=pl.lit("strict,loose"))
     table.write_parquet(tmp_path / "a.counts")
-    with pytest.raises(InputError, match=r"a\.counts.*parse_policies.*loose"):
+    with raises(InputError, "invalid-value:parse_policies"):
         read_counts_file(tmp_path / "a.counts")
 
 
@@ -70,7 +71,7 @@ def test_counts_without_policies_have_no_column_for_them(tmp_path: Path) -> None
     assert counts == Counts(counts.rows, counts.cols, counts.table, frozenset({"strict"})), "provenance is not compared"
 
 
-def test_a_file_without_a_record_may_come_first(tmp_path: Path) -> None:
+def test_read_parse_policies_skips_files_without_a_record(tmp_path: Path) -> None:
     paths = [responses(tmp_path, "a", None), responses(tmp_path, "b", "strict")]
     assert read_parse_policies(paths) == {"strict"}
 
@@ -78,7 +79,7 @@ def test_a_file_without_a_record_may_come_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "strict", "[]", "{}", '{"parse_policy": "loose"}', '{"parse_policy": ["strict"]}']
 )
-def test_a_record_that_names_no_policy(tmp_path: Path, text: str) -> None:
+def test_read_parse_policies_with_an_invalid_record_is_an_error(tmp_path: Path, text: str) -> None:
     path = responses(tmp_path, "a", None)
     (tmp_path / "parsing.a.json").write_text(text)
     try:

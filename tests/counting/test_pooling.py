@@ -1,4 +1,4 @@
-"""A respondent in several sources: what belongs together is merged, what may not is refused unless it is asked for."""
+"""Test a respondent in several files: shards are merged, and separate studies are an error without --pool."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from spotball_core.scoring.score import score
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl, write_parquet
 from tests.cli.process import spotball
 from tests.conftest import examples
+from tests.failures import raises
 
 Row = dict[str, Any]
 KNOWN = [*scenes("1", "2", "3"), scene("9", "basketball")]
@@ -29,7 +30,7 @@ EXPECTED = (
 
 
 def study(people: str, images: str = "12") -> list[Row]:
-    """Two clicks of each person on each image."""
+    """Return two clicks per person and image."""
     return [
         {**HUMAN, "image": image, "participant": person, "sample": sample}
         for person, image, sample in itertools.product(people, images, (1, 2))
@@ -45,34 +46,31 @@ def refused(paths: list[Path], **options: Any) -> str:
 
 class TestRefused:
     @pytest.mark.parametrize("participants", [True, False])
-    def test_two_studies(self, tmp_path: Path, participants: bool) -> None:
+    def test_respondent_in_two_studies_is_an_error(self, tmp_path: Path, participants: bool) -> None:
         paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
         assert refused(paths, participants=participants) == (
             f"{paths[1]}: respondent: found 'human' with prompt 'base', which is also in {paths[0]} "
             f"(both files have responses to soccer/1 and 1 more image), expected {EXPECTED}"
         )
 
-    def test_the_folders_of_two_datasets(self, tmp_path: Path) -> None:
+    def test_respondent_in_two_dataset_folders_is_an_error(self, tmp_path: Path) -> None:
         folders = [
             dataset(tmp_path / name, KNOWN, human=study(people)) for name, people in (("one", "ab"), ("two", "cd"))
         ]
-        with pytest.raises(
-            InputError,
-            match=r"'human' with prompt 'base', which is also in .*one/responses-human\.jsonl",
-        ):
+        with raises(InputError, "duplicate:respondent"):
             score(folders, bootstrap=0)
         assert score(folders, bootstrap=0, pool=True).groups[0].n_responses == 16
 
-    def test_without_samples(self, tmp_path: Path) -> None:
+    def test_respondent_in_two_files_without_samples_is_an_error(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
         assert "both files have responses to soccer/1), expected" in refused(paths)
 
-    def test_a_sample_in_one_and_none_in_the_other(self, tmp_path: Path) -> None:
+    def test_respondent_with_samples_in_only_one_of_two_files_is_an_error(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / "a.csv", [{**HUMAN, "image": "1", "sample": 1}])]
         paths.append(write_csv(tmp_path / "b.csv", [{**HUMAN, "image": "1"}]))
         refused(paths)
 
-    def test_each_respondent_once(self, tmp_path: Path) -> None:
+    def test_each_respondent_in_several_files_is_reported_once(self, tmp_path: Path) -> None:
         rows = [*study("ab"), {"respondent": "m", "image": "3", "cell": "D5"}]
         paths = [write_jsonl(tmp_path / f"{name}.jsonl", rows) for name in "abc"]
         for number, path in enumerate(paths):
@@ -81,14 +79,14 @@ class TestRefused:
         assert ["'human'" in line for line in found] == [True, False]
         assert "'m' with prompt 'base'" in found[1]
 
-    def test_two_files_of_a_folder_that_are_named_alike_and_name_nobody(self, tmp_path: Path) -> None:
-        # Perhaps the same answers, exported twice.
+    def test_files_of_a_folder_with_equal_stems_and_no_respondent_are_an_error(self, tmp_path: Path) -> None:
+        # These may be the same responses, exported twice.
         folder = dataset(tmp_path / "set", KNOWN, m=[{"image": "1", "cell": "D5"}])
         write_csv(folder / "responses-m.csv", [{"image": "1", "cell": "D5"}])
-        with pytest.raises(InputError, match="'responses-m' with prompt 'base'"):
+        with raises(InputError, "duplicate:respondent"):
             score(folder, bootstrap=0)
 
-    def test_counts_and_responses(self, tmp_path: Path) -> None:
+    def test_respondent_in_counts_and_responses_is_an_error(self, tmp_path: Path) -> None:
         path = write_jsonl(tmp_path / "human.jsonl", study("ab"))
         write_counts(read_counts(path, KNOWN), tmp_path / "human.counts")
         other = write_jsonl(tmp_path / "study.jsonl", study("cd", "23"))
@@ -100,8 +98,8 @@ class TestRefused:
         )
         assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
 
-    def test_counts_and_responses_to_several_images_and_prompts(self, tmp_path: Path) -> None:
-        """Per respondent and prompt, the first image by sport and id, and of the files the first three."""
+    def test_check_counts_reports_each_respondent_and_prompt_with_its_first_image(self, tmp_path: Path) -> None:
+        """Check that the error names the first image per respondent and prompt, and the first three files."""
         answer = {"respondent": "m", "cell": "D5"}
         both = [{**answer, "image": image, "prompt": prompt} for prompt in ("cot", "base") for image in "329"]
         others = [write_csv(tmp_path / f"{name}.csv", [{**answer, "image": "1"}]) for name in "abcd"]
@@ -118,19 +116,19 @@ class TestRefused:
         assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]
 
 
-def test_answers_without_a_respondent_and_a_sample() -> None:
+def test_nameless_selects_rows_without_respondent_and_sample() -> None:
     groups = pl.DataFrame({"respondent": [None, " ", "m", None], "n": [1, 2, 1, 2], "samples": [None, 1, 0, 2]})
     assert groups.select(nameless(groups.columns)).to_series().to_list() == [True, True, False, False]
     assert groups.select(nameless(["n"])).to_series().to_list() == [True] * 4
 
 
 class TestMerged:
-    def test_the_files_of_a_folder_whichever_way_they_are_named(self, tmp_path: Path) -> None:
+    def test_files_of_a_folder_are_merged_as_folder_or_as_paths(self, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, one=study("ab"), two=study("cd"))
         files = sorted(folder.glob("responses*"))
         assert score(folder, bootstrap=0) == score(files, KNOWN, bootstrap=0)
 
-    def test_shards_by_samples(self, tmp_path: Path) -> None:
+    def test_shards_with_different_samples_are_merged(self, tmp_path: Path) -> None:
         rows = [{"respondent": "m", "image": "1", "sample": i, "cell": "D5"} for i in (1, 2, 3, 4, 5, 7, 9)]
         for order in (rows, rows[::-1], rows[::2] + rows[1::2]):
             paths = [write_parquet(tmp_path / "a.parquet", order[:3]), write_csv(tmp_path / "b.csv", order[3:])]
@@ -139,21 +137,21 @@ class TestMerged:
     @pytest.mark.parametrize(
         "other", [{"image": "2"}, {"image": "9"}, {"prompt": "cot"}, {"respondent": "our-people"}], ids=str
     )
-    def test_what_is_not_the_same(self, tmp_path: Path, other: Row) -> None:
+    def test_files_with_different_images_prompts_or_respondents_are_merged(self, tmp_path: Path, other: Row) -> None:
         paths = [write_csv(tmp_path / "a.csv", study("ab", "1")), tmp_path / "b.csv"]
         write_csv(paths[1], [{**row, **other} for row in study("cd", "1")])
         assert read_counts(paths, KNOWN).n_answers == 8
 
-    def test_numbered_shards_without_samples(self, tmp_path: Path) -> None:
+    def test_numbered_shards_without_samples_are_merged(self, tmp_path: Path) -> None:
         row = {"respondent": "m", "image": "1", "cell": "D5"}
         paths = [write_parquet(tmp_path / f"part-{i:05}.parquet", [row] * 3) for i in range(12)]
         assert read_counts(paths, KNOWN).n_answers == 36
-        # Studies are numbered, too; and the same number of another folder is another source.
+        # Numbered human studies are separate studies, and equal numbers in different folders are different sources.
         refused([write_csv(tmp_path / f"study{i}.csv", [{**HUMAN, "image": "1"}]) for i in (1, 2)])
         (tmp_path / "run2").mkdir()
         refused([paths[0], write_parquet(tmp_path / "run2" / "part-00000.parquet", [row])])
 
-    def test_shards_that_were_counted(self, tmp_path: Path) -> None:
+    def test_counts_files_of_shards_are_merged(self, tmp_path: Path) -> None:
         for name, people in (("a", "ab"), ("b", "cd")):
             counts = read_counts(write_jsonl(tmp_path / f"{name}.jsonl", study(people)), KNOWN, participants=True)
             write_counts(counts, tmp_path / f"{name}.counts")
@@ -185,10 +183,10 @@ def identity(row: Row) -> tuple[object, ...]:
         st.tuples(st.sampled_from(["x1", "x20", "y", "responses-x", "responses-y"]), rows), min_size=1, max_size=10
     )
 )
-def test_as_a_loop_decides_in_one_process_and_in_pieces(
+def test_pooling_errors_agree_with_a_plain_loop_for_whole_files_and_pieces(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, Row]]
 ) -> None:
-    # Samples that are there twice are another error.
+    # Remove repeated samples, because they raise a different error.
     unique = {identity(row) if row["sample"] else object(): (name, row) for name, row in drawn}.values()
     folder = tmp_path_factory.mktemp("pool")
     files = {name: [row for other, row in unique if other == name] for name, _ in unique}
@@ -205,7 +203,7 @@ def test_as_a_loop_decides_in_one_process_and_in_pieces(
         together.add(count_piece(FilePiece(str(path)), KNOWN, participants=False))
     if refuse:
         for count in (read_counts, together.settled):
-            with pytest.raises(InputError, match="--pool"):
+            with raises(InputError, "duplicate:respondent"):
                 count(paths, KNOWN, participants=False)
         assert together.settled(paths, KNOWN, participants=False, pool=True) == read_counts(paths, KNOWN, pool=True)
     else:
@@ -213,7 +211,7 @@ def test_as_a_loop_decides_in_one_process_and_in_pieces(
 
 
 @pytest.mark.slow
-def test_every_command_that_reads_predictions(tmp_path: Path) -> None:
+def test_every_command_that_reads_responses_needs_the_pool_option(tmp_path: Path) -> None:
     known = dataset(tmp_path / "set", KNOWN) / "scenes.jsonl"
     paths = [
         write_jsonl(tmp_path / f"{name}.jsonl", study(people)) for name, people in (("human", "ab"), ("study", "cd"))

@@ -1,4 +1,4 @@
-"""Repeated samples are found, whatever numbers they have; orderly ones are known without looking at each."""
+"""Test that repeated samples are found, and that consecutive samples are not checked one by one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spotball_core import InputError
 from spotball_core.counting import samples
 from spotball_core.counting.responses import read_counts
 from tests.builders import scenes, write_csv
+from tests.failures import raises
 
 KNOWN = scenes("1", "2")
 
@@ -20,7 +21,7 @@ drawn = st.lists(st.tuples(st.sampled_from("12"), st.integers(1, 6)), min_size=1
 
 @pytest.mark.slow
 @given(drawn)
-def test_exactly_the_repeated_are_refused(
+def test_read_counts_reports_exactly_the_repeated_samples(
     tmp_path_factory: pytest.TempPathFactory, given_samples: list[tuple[str, int]]
 ) -> None:
     rows = [{"image": image, "sample": sample, "cell": "C2"} for image, sample in given_samples]
@@ -47,7 +48,7 @@ def test_exactly_the_repeated_are_refused(
         ([10**300], True),
     ],
 )
-def test_only_samples_with_gaps_are_looked_at_one_by_one(
+def test_samples_are_checked_one_by_one_only_if_numbers_have_gaps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int], looked_at: bool
 ) -> None:
     looked = []
@@ -59,13 +60,13 @@ def test_only_samples_with_gaps_are_looked_at_one_by_one(
     assert bool(looked) is looked_at
 
 
-def test_numbers_that_only_sum_alike_are_told_apart(tmp_path: Path) -> None:
-    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in (1, 1, 4, 4, 5)]  # as 1, 2, 3, 4, 5 do
-    with pytest.raises(InputError, match="a second sample"):
+def test_repeated_samples_with_the_sum_of_unrepeated_samples_are_an_error(tmp_path: Path) -> None:
+    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in (1, 1, 4, 4, 5)]  # Same sum as 1, 2, 3, 4, 5.
+    with raises(InputError, "duplicate:sample:3"):
         read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)
 
 
-def test_spellings_of_one_respondent_are_taken_together(tmp_path: Path) -> None:
+def test_repeated_sample_under_a_respondent_with_blanks_is_an_error(tmp_path: Path) -> None:
     rows = [{"image": "1", "respondent": name, "sample": 1, "cell": "C2"} for name in ("m", " m ")]
-    with pytest.raises(InputError, match="a second sample"):
+    with raises(InputError, "duplicate:sample:3"):
         read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)

@@ -1,4 +1,4 @@
-"""Cues of bodies: directions worked by hand, cones and lines of sight by Shapely and plain loops."""
+"""Test body cues against directions computed by hand, Shapely and plain loops."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TORSO = 60.0
 
 
 def pose(**points: tuple[float, float]) -> list[list[float]]:
-    """Keypoints with these detected, with a confidence of 0.8."""
+    """Return keypoints of which the given ones are detected with a confidence of 0.8."""
     return [[*points[name], 0.8] if name in points else [0.0, 0.0, 0.0] for name in KEYPOINT_NAMES]
 
 
 def person(shift: float = 0.0, **points: tuple[float, float]) -> list[list[float]]:
-    """A person whose torso is 60 px long and faces the camera."""
+    """Return keypoints of a person whose torso is 60 px long and faces the camera."""
     body = {"left_shoulder": (171.0, 150.0), "right_shoulder": (129.0, 150.0), "left_hip": (160.0, 210.0)}
     body |= {"right_hip": (140.0, 210.0), **points}
     return pose(**{name: (x + shift, y) for name, (x, y) in body.items()})
@@ -38,7 +38,7 @@ def one(*poses: Any, boxes: list[tuple[float, ...]] | None = None) -> Scene:
 
 
 class TestHead:
-    def test_points_from_the_ears_to_the_nose(self) -> None:
+    def test_head_direction_points_from_the_ears_to_the_nose(self) -> None:
         reach = HEAD_DEPTH * TORSO
         nose = (150.0 + reach, 120.0 + NOSE_DROP * TORSO)
         found = head_directions(one(person(nose=nose, left_ear=(150.0, 120.0))))
@@ -46,7 +46,7 @@ class TestHead:
         assert found.vectors == pytest.approx(np.array([[1.0, 0.0]]))
         assert found.reliability == pytest.approx([0.8])
 
-    def test_towards_the_camera_little_is_revealed(self) -> None:
+    def test_head_direction_towards_the_camera_has_low_reliability(self) -> None:
         ears = {"left_ear": (157.0, 120.0), "right_ear": (143.0, 120.0)}
         drop = NOSE_DROP * TORSO
         level = head_directions(one(person(nose=(150.0, 120.0 + drop), **ears)))
@@ -56,12 +56,14 @@ class TestHead:
         assert down.reliability[0] == pytest.approx(0.5 * 0.8)
 
     @pytest.mark.parametrize("points", [{"nose": (150.0, 120.0)}, {"left_ear": (150.0, 120.0)}])
-    def test_unknown_without_nose_or_ears_and_eyes(self, points: dict[str, tuple[float, float]]) -> None:
+    def test_head_direction_is_unknown_without_nose_or_ears_and_eyes(
+        self, points: dict[str, tuple[float, float]]
+    ) -> None:
         scene_ = one(person(**points))
         assert not head_directions(scene_).known
         assert bodies.head(scene_) is None
 
-    def test_the_score_is_the_sum_of_weighted_cosines(self) -> None:
+    def test_head_score_is_the_sum_of_weighted_cosines(self) -> None:
         nose = (150.0 + HEAD_DEPTH * TORSO, 120.0 + NOSE_DROP * TORSO)
         scene_ = one(
             person(nose=nose, left_ear=(150.0, 120.0)),
@@ -77,7 +79,7 @@ class TestHead:
 
 
 class TestTorso:
-    def test_a_left_shoulder_on_the_right_faces_the_camera(self) -> None:
+    def test_torso_with_the_left_shoulder_on_the_right_faces_the_camera(self) -> None:
         found = torso_directions(one(person()))
         assert found.vectors[0] == pytest.approx([0.0, 1.0])
         away = person(left_shoulder=(129.0, 150.0), right_shoulder=(171.0, 150.0))
@@ -85,7 +87,7 @@ class TestTorso:
 
     @pytest.mark.parametrize("side", [1.0, -1.0])
     @pytest.mark.parametrize("by", ["lean", "knee", "nose"])
-    def test_narrow_shoulders_face_sideways(self, side: float, by: str) -> None:
+    def test_torso_with_narrow_shoulders_faces_sideways(self, side: float, by: str) -> None:
         narrow = {"left_shoulder": (150.0, 150.0), "right_shoulder": (150.0, 150.0)}
         narrow |= {"left_hip": (150.0, 210.0), "right_hip": (150.0, 210.0)}
         if by == "lean":
@@ -98,14 +100,14 @@ class TestTorso:
         assert found.vectors[0] == pytest.approx([side, 0.0])
         assert found.reliability[0] > 0.7
 
-    def test_unknown_without_both_shoulders(self) -> None:
+    def test_torso_direction_is_unknown_without_both_shoulders(self) -> None:
         lacking = pose(left_shoulder=(171.0, 150.0), left_hip=(160.0, 210.0))
         assert not torso_directions(one(lacking)).known
         assert bodies.torso(one(lacking)) is None
 
 
 class TestView:
-    def test_pairs_are_multiplied(self) -> None:
+    def test_view_score_is_the_sum_of_products_of_pairs(self) -> None:
         nose = (150.0 + HEAD_DEPTH * TORSO, 120.0 + NOSE_DROP * TORSO)
         poses = [person(shift, nose=nose, left_ear=(150.0, 120.0)) for shift in (0.0, 30.0, 60.0)]
         boxes = [(BOX[0] + shift, BOX[1], BOX[2] + shift, BOX[3]) for shift in (0.0, 30.0, 60.0)]
@@ -117,15 +119,15 @@ class TestView:
             ]
             assert scores[cell] == pytest.approx(cones[0] * cones[1] + cones[0] * cones[2] + cones[1] * cones[2])
 
-    def test_a_cone_has_half_its_value_at_30_degrees(self) -> None:
+    def test_view_cone_has_half_its_value_at_30_degrees(self) -> None:
         assert math.exp(bodies.CONE * (math.cos(math.radians(30)) - 1)) == pytest.approx(0.5, abs=0.02)
 
-    def test_needs_two_people(self) -> None:
+    def test_view_needs_two_people(self) -> None:
         assert bodies.view(one(person())) is None
 
 
 class TestLimbs:
-    def test_reach_from_their_ends(self) -> None:
+    def test_limbs_score_decreases_with_distance_from_the_end_of_the_limb(self) -> None:
         leg = pose(left_hip=(150.0, 200.0), left_ankle=(190.0, 230.0))  # 50 px long
         scores = bodies.limbs(one(leg))
         assert scores is not None
@@ -134,7 +136,7 @@ class TestLimbs:
             cosine = ((x - 190) * 40 + (y - 230) * 30) / (50 * distance)
             assert scores[cell] == pytest.approx(0.8 * max(cosine, 0.0) * math.exp(-distance / 50))
 
-    def test_a_limb_needs_both_ends(self) -> None:
+    def test_limbs_score_needs_both_ends_of_a_limb(self) -> None:
         assert bodies.limbs(one(pose(left_hip=(150.0, 200.0), left_wrist=(190.0, 230.0)))) is None
 
 
@@ -146,7 +148,7 @@ class TestBlocked:
             max_size=5,
         )
     )
-    def test_agrees_with_shapely(self, sizes: list[tuple[float, float, float, float]]) -> None:
+    def test_blocked_agrees_with_shapely(self, sizes: list[tuple[float, float, float, float]]) -> None:
         boxes = [(x, y, x + wide, y + high) for x, y, wide, high in sizes]
         scores = bodies.blocked(scene("1", players=boxes))
         assert scores is not None
@@ -158,22 +160,22 @@ class TestBlocked:
             for cell, end in enumerate(GRID.centers):
                 line = shapely.LineString([eyes, end])
                 expected[cell] += any(line.intersection(box).length > 1e-9 for box in others)
-                # Whether a line that only touches an edge crosses is up to rounding.
+                # If a line only touches an edge, rounding decides whether it crosses the box.
                 touches[cell] |= any(line.distance(box.boundary) < 1e-6 and not line.crosses(box) for box in others)
                 touches[cell] |= any(shapely.Point(eyes).distance(box.boundary) < 1e-6 for box in others)
         assert scores[~touches] == pytest.approx(-expected[~touches] / len(boxes))
 
-    def test_needs_two_players(self) -> None:
+    def test_blocked_needs_two_players(self) -> None:
         assert bodies.blocked(scene("1", players=[BOX])) is None
 
 
-def test_nothing_is_said_about_scenes_without_keypoints() -> None:
+def test_body_cues_do_not_apply_to_scenes_without_keypoints() -> None:
     scores = cue_scores([scene("1", players=[BOX, BOX])], ["head", "torso", "view", "limbs"])
     assert not scores.applies.any()
     assert not scores.standardized().any()
 
 
-def test_a_mirrored_scene_has_mirrored_scores() -> None:
+def test_cue_scores_of_a_mirrored_scene_are_mirrored() -> None:
     rng = np.random.default_rng(3)
     points = np.column_stack([rng.uniform(100, 200, 17), rng.uniform(100, 300, 17), rng.uniform(0.4, 1, 17)])
     mirrored = points[[0, *(place + (1 if place % 2 else -1) for place in range(1, 17))]]
@@ -190,7 +192,7 @@ def test_a_mirrored_scene_has_mirrored_scores() -> None:
     assert found == pytest.approx(plain.values[0].reshape(6, 10, -1), abs=1e-9)
 
 
-def test_toward_is_the_cosine() -> None:
+def test_toward_returns_the_cosine_of_the_angle() -> None:
     nose = (150.0 + HEAD_DEPTH * TORSO, 120.0 + NOSE_DROP * TORSO)
     found = head_directions(one(person(nose=nose, left_ear=(150.0, 120.0))))
     points = np.array([[250.0, 120.0], [150.0, 20.0], [50.0, 120.0], [250.0, 220.0], [150.0, 120.0]])

@@ -1,4 +1,4 @@
-"""Cues of places and players, worked by hand and by plain loops."""
+"""Test place and player cues against values computed by hand and plain loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.builders import scene
 GRID = Grid.standard()
 
 
-def test_location_is_the_smoothed_density_of_the_other_scenes_of_the_sport() -> None:
+def test_location_is_the_smoothed_ball_density_of_other_scenes_of_the_sport() -> None:
     scenes = [
         scene("1", ball_cells=("A1",)),
         scene("2", ball_cells=("C4", "C5")),
@@ -33,7 +33,7 @@ def test_location_is_the_smoothed_density_of_the_other_scenes_of_the_sport() -> 
     assert np.isnan(scores[3]).all()
 
 
-def test_location_does_not_see_the_balls_of_its_own_scene() -> None:
+def test_location_does_not_depend_on_the_ball_of_the_scene_itself() -> None:
     scenes = [scene(str(n), ball_cells=(cell,)) for n, cell in enumerate(["A1", "C4", "E9"])]
     moved = [scene("0", ball_cells=("F1",)), *scenes[1:]]
     before, after = places.location(scenes), places.location(moved)
@@ -41,7 +41,7 @@ def test_location_does_not_see_the_balls_of_its_own_scene() -> None:
     assert before[1] != pytest.approx(after[1], abs=1e-3)
 
 
-def test_location_ignores_scenes_whose_ball_is_not_known() -> None:
+def test_location_ignores_scenes_with_an_unknown_ball() -> None:
     known = [scene("1", ball_cells=("A1",)), scene("2", ball_cells=("B7",))]
     unknown = scene("3", ball_cells=None)
     scores = places.location([*known, unknown])
@@ -49,10 +49,10 @@ def test_location_ignores_scenes_whose_ball_is_not_known() -> None:
     assert np.isfinite(scores[2]).all()
 
 
-def test_distances_are_in_diagonals() -> None:
+def test_distance_cues_are_in_units_of_the_image_diagonal() -> None:
     diagonal = math.hypot(640, 360)
     one = scene("1", players=[(64, 60, 128, 120)])
-    d5 = GRID.index("D5")  # its center is at (288, 210)
+    d5 = GRID.index("D5")  # The cell's center is at (288, 210).
     assert places.center(one)[d5] == pytest.approx(-math.hypot(32, 30) / diagonal)
     scores = places.players(one)
     assert scores is not None
@@ -63,19 +63,19 @@ def test_distances_are_in_diagonals() -> None:
     assert scores[d5] == pytest.approx(-math.hypot(288 - 96, 210 - 120) / diagonal)
 
 
-def test_feet_are_detected_ankles() -> None:
+def test_feet_uses_only_detected_ankles() -> None:
     pose = [[0.0, 0.0, 0.0]] * 17
     pose[15], pose[16] = [70, 118, 0.9], [300, 118, 0.1]
     one = scene("1", players=[(64, 60, 128, 120)], player_keypoints=[pose])
     scores = places.feet(one)
     assert scores is not None
     x, y = GRID.centers[GRID.index("D5")]
-    # The other ankle was hardly detected, so it is not a foot.
+    # The other ankle has a low confidence, so it is not used as a foot.
     assert scores[GRID.index("D5")] == pytest.approx(-math.hypot(x - 70, y - 118) / GRID.diagonal)
 
 
 @pytest.mark.parametrize("players", [None, []])
-def test_cues_of_players_need_players(players: list[object] | None) -> None:
+def test_player_cues_do_not_apply_without_players(players: list[object] | None) -> None:
     one = scene("1", players=players)
     assert places.players(one) is None
     assert places.feet(one) is None
@@ -83,7 +83,7 @@ def test_cues_of_players_need_players(players: list[object] | None) -> None:
     assert [cue.key for cue, applies in zip(scores.cues, scores.applies[0], strict=True) if applies] == ["center"]
 
 
-def test_scales_are_typical_standard_deviations() -> None:
+def test_standardized_scores_have_mean_0_and_standard_deviation_1() -> None:
     scenes: list[Scene] = [scene("1", players=[(64, 60, 128, 120)]), scene("2", players=None)]
     scores = cue_scores(scenes, ["center", "players"])
     standardized = scores.standardized()

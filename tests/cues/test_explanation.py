@@ -1,4 +1,4 @@
-"""Explanations of guesses by cues: respondents that follow one cue each are recognized, and nothing else is."""
+"""Test explanations of guesses by cues with simulated respondents that each follow one cue."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from spotball_core.cues.mirror import mirrored, mirrored_scores
 from spotball_core.scoring.groups import Scoring
 from spotball_core.synthetic.respondents import cue_responses
 from tests.cli.process import spotball
+from tests.failures import raises
 from tests.stats.build import scoring_of, varied_scenes
 
 SPORT = "synthetic-soccer"
@@ -43,14 +44,14 @@ FOLLOWS = {
 
 
 def posed_scenes(n: int) -> tuple[Scene, ...]:
-    """Scenes of one sport; heads and torsos turn towards the ball, independently of each other."""
+    """Return scenes of one sport in which heads and torsos independently turn towards the ball."""
     scenes = [scene for scene in synthetic_scenes(3 * n) if scene.sport == SPORT]
     return synthetic_poses(scenes, noise=PoseNoise(head=45, torso=45, elsewhere=0.2, missing=0.05))
 
 
 @pytest.fixture(scope="module")
 def chain() -> CueReport:
-    """The whole chain: scenes, poses, guesses that follow known cues, counts, explanation."""
+    """Return the report of the whole chain: scenes, poses, guesses that follow known cues, counts, and explanation."""
     scenes = posed_scenes(60)
     responses = cue_responses(scenes, FOLLOWS, samples=60, seed=1)
     scoring = Scoring(read_counts(responses, scenes), scenes, ScorePolicy.standard(bootstrap=400))
@@ -60,7 +61,7 @@ def chain() -> CueReport:
 @pytest.mark.slow
 class TestChain:
     @pytest.mark.parametrize("respondent", FOLLOWS)
-    def test_followed_cues_are_recognized(self, chain: CueReport, respondent: str) -> None:
+    def test_explain_cues_recognizes_the_cue_that_a_respondent_follows(self, chain: CueReport, respondent: str) -> None:
         (group,) = (one for one in chain.groups if one.respondent == respondent)
         given = FOLLOWS[respondent]
         for weight in group.weights:
@@ -79,7 +80,7 @@ class TestChain:
         assert interval is not None
         assert interval[0] > 0
 
-    def test_only_followers_of_bodies_gain_from_bodies(self, chain: CueReport) -> None:
+    def test_explain_cues_body_gain_is_clear_only_for_followers_of_body_cues(self, chain: CueReport) -> None:
         clear = {
             group.respondent
             for group in chain.groups
@@ -87,24 +88,24 @@ class TestChain:
         }
         assert clear == {"follows-heads", "follows-torsos", "follows-views", "follows-limbs"}
 
-    def test_only_followers_of_directions_notice_a_mirror(self, chain: CueReport) -> None:
+    def test_explain_cues_mirror_test_is_significant_only_for_followers_of_body_cues(self, chain: CueReport) -> None:
         p = {group.respondent: group.mirror_p for group in chain.groups}
         assert {name for name, value in p.items() if value is not None and value <= 0.05} == {
             *("follows-heads", "follows-torsos", "follows-views", "follows-limbs"),
         }
 
-    def test_shares_sum_to_the_gain(self, chain: CueReport) -> None:
+    def test_explain_cues_shapley_values_sum_to_the_gain(self, chain: CueReport) -> None:
         for group in chain.groups:
             assert sum(share.value or 0.0 for share in group.shapley.values()) == pytest.approx(group.gain.value)
 
-    def test_nearly_all_that_is_explainable_is_explained(self, chain: CueReport) -> None:
+    def test_explain_cues_explains_nearly_all_of_the_explainable_gain(self, chain: CueReport) -> None:
         for group in chain.groups:
             if FOLLOWS[str(group.respondent)]:
                 assert group.explained.value is not None
-                # The ceiling is a lower bound, so that more than all of it may be explained.
+                # The ceiling is a lower bound, so the explained share may exceed 1.
                 assert 0.85 < group.explained.value < 1.5, group.name
 
-    def test_headlines_name_the_cue(self, chain: CueReport) -> None:
+    def test_headline_names_the_cue_group_and_the_body_gain(self, chain: CueReport) -> None:
         (heads,) = (group for group in chain.groups if group.respondent == "follows-heads")
         (center,) = (group for group in chain.groups if group.respondent == "follows-center")
         assert "Most of the gain comes from head" in headline(heads)
@@ -113,7 +114,7 @@ class TestChain:
         assert "Body cues do not clearly add" in headline(center)
 
 
-def test_responses_follow_the_model() -> None:
+def test_cue_responses_follow_the_distribution_of_the_model() -> None:
     scenes = posed_scenes(3)
     responses = cue_responses(scenes, {"follows-center": {"center": 2.0}}, samples=4000, seed=0)
     scores = cue_scores(scenes, ["center"]).standardized()[:, :, 0]
@@ -129,7 +130,7 @@ def random_mass(n: int, seed: int, people: int | None = None) -> np.ndarray[tupl
     return np.random.default_rng(seed).poisson(0.5 if people is None else 0.05, shape).astype(float)
 
 
-def test_differences_are_those_of_the_groups() -> None:
+def test_explain_cues_differences_equal_the_differences_between_groups() -> None:
     known = varied_scenes(20)
     scoring = scoring_of(known, {"human/base": random_mass(20, 0), "m/cot": random_mass(20, 1)}, reference="human")
     report = explain_cues(scoring, cues=["center", "players", "blocked"])
@@ -150,7 +151,7 @@ def test_differences_are_those_of_the_groups() -> None:
         assert found.ci95 is not None
 
 
-def test_the_same_guesses_do_not_differ() -> None:
+def test_explain_cues_differences_of_equal_guesses_are_zero() -> None:
     known, mass = varied_scenes(12), random_mass(12, 0)
     report = explain_cues(scoring_of(known, {"human/base": mass, "m/base": mass}, reference="human"), cues=["center"])
     (difference,) = report.differences
@@ -159,10 +160,10 @@ def test_the_same_guesses_do_not_differ() -> None:
     assert difference.weights["center"].ci95 == pytest.approx((0.0, 0.0), abs=1e-6)
 
 
-def test_participants_are_held_out_together() -> None:
+def test_explain_cues_holds_out_all_guesses_of_a_participant_together() -> None:
     known = varied_scenes(10)
     mass = random_mass(10, 3, people=6)
-    mass[0, :, 5] += 30  # one participant insists on a cell
+    mass[0, :, 5] += 30  # One participant names the same cell on all images.
     apart = explain_cues(scoring_of(known, {"human/base": mass}), cues=["center"]).groups[0].explainable.value
     together = explain_cues(scoring_of(known, {"human/base": mass.sum(axis=0)}), cues=["center"]).groups[0].explainable
     assert apart is not None
@@ -170,7 +171,7 @@ def test_participants_are_held_out_together() -> None:
     assert together.value > apart + 1
 
 
-def test_groups_with_few_images_are_not_explained() -> None:
+def test_explain_cues_of_too_few_images_gives_a_reason_instead_of_values() -> None:
     report = explain_cues(scoring_of(varied_scenes(7), {"m/base": random_mass(7, 0)}))
     (group,) = report.groups
     assert (group.gain.value, group.gain.reason, group.weights) == (None, TOO_FEW, ())
@@ -178,7 +179,7 @@ def test_groups_with_few_images_are_not_explained() -> None:
     assert "m/base" in to_text(report)
 
 
-def test_without_keypoints_cues_of_bodies_are_excluded() -> None:
+def test_explain_cues_without_keypoints_excludes_body_cues_with_a_note() -> None:
     report = explain_cues(
         scoring_of(varied_scenes(12), {"m/base": random_mass(12, 0)}), cues=["center", "head"], mirrors=3
     )
@@ -191,7 +192,7 @@ def test_without_keypoints_cues_of_bodies_are_excluded() -> None:
     assert group.body_gain.reason == NO_BODY
 
 
-def test_processes_give_the_same_numbers() -> None:
+def test_explain_cues_with_several_processes_gives_the_same_report() -> None:
     masses = {f"m{number}/base": random_mass(9, number) for number in range(3)}
     scoring = scoring_of(varied_scenes(9), masses, bootstrap=50)
     steps: list[tuple[int, int]] = []
@@ -203,25 +204,25 @@ def test_processes_give_the_same_numbers() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cues": ["gaze"]}, "unknown cue 'gaze'"),
-        ({"ridge": 0.0}, "ridge: found 0, expected a number above 0"),
-        ({"mirrors": -1}, "mirrors: found -1, expected at least 0"),
+        ({"cues": ["gaze"]}, "unknown-name"),
+        ({"ridge": 0.0}, "invalid-option:ridge"),
+        ({"mirrors": -1}, "invalid-option:mirrors"),
     ],
 )
-def test_wrong_options_are_errors(options: dict[str, object], message: str) -> None:
+def test_explain_cues_with_invalid_options_is_an_error(options: dict[str, object], message: str) -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)})
-    with pytest.raises(OptionError, match=message):
+    with raises(OptionError, message):
         explain_cues(scoring, **options)  # type: ignore[arg-type]
 
 
-def test_groups_over_sports_are_an_error() -> None:
+def test_explain_cues_of_groups_over_several_sports_is_an_error() -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)}, by=("respondent",))
-    with pytest.raises(OptionError, match="but cues are explained for one sport at a time"):
+    with raises(OptionError, "invalid-option"):
         explain_cues(scoring)
 
 
 class TestMirror:
-    def test_only_some_players_turn(self) -> None:
+    def test_mirrored_changes_only_the_selected_players(self) -> None:
         scene = next(one for one in posed_scenes(3) if len(one.players or ()) > 1)
         which = np.arange(len(scene.players or ())) == 1
         turned = mirrored(scene, which)
@@ -232,7 +233,7 @@ class TestMirror:
         assert after[6, 0] == pytest.approx(box[0] + box[2] - before[5, 0])
         assert after[6, 1:].tolist() == before[5, 1:].tolist()
 
-    def test_reliability_stays(self) -> None:
+    def test_mirrored_scores_apply_to_the_same_scenes_and_differ_between_mirrors(self) -> None:
         scenes = posed_scenes(5)
         cues = [CUES["head"], CUES["blocked"]]
         first, second = mirrored_scores(scenes, cues, 2, seed=0)
@@ -253,14 +254,14 @@ class TestCommand:
         write_responses(cue_responses(scenes, {"a": {"head": 1.0}, "b": {"center": 1.0}}), folder / "responses.jsonl")
         return folder
 
-    def test_text(self, data: Path) -> None:
+    def test_cues_explain_command_prints_text(self, data: Path) -> None:
         done = spotball("cues", "explain", data, "--reference", "a", "--cues", "center,players,head", "--quiet")
         assert done.returncode == 0, done.stderr
         assert f"{SPORT}/a/base: cues predict guesses" in done.stdout
         assert "Weight of each cue minus its weight for a" in done.stdout
         assert "cues:center,players,head" in done.stdout
 
-    def test_json_file(self, data: Path, tmp_path: Path) -> None:
+    def test_cues_explain_command_writes_a_json_report(self, data: Path, tmp_path: Path) -> None:
         out = tmp_path / "cues.json"
         done = spotball("cues", "explain", data, "--bootstrap", "20", "--out", out)
         assert done.returncode == 0, done.stderr
@@ -268,14 +269,16 @@ class TestCommand:
         assert [group.respondent for group in report.groups] == ["a", "b"]
         assert len(report.cues) == len(CUES)
 
-    def test_maps(self, data: Path, tmp_path: Path) -> None:
+    def test_cues_explain_command_writes_maps_and_reports_an_unwritable_folder(
+        self, data: Path, tmp_path: Path
+    ) -> None:
         pytest.importorskip("matplotlib")
         done = spotball(
             "cues", "explain", data, "--cues", "center,head", "--bootstrap", "0", "--maps", tmp_path / "maps"
         )
         assert done.returncode == 0, done.stderr
         names = sorted(file.name for file in (tmp_path / "maps").iterdir())
-        assert len(names) == 11  # without the control
+        assert len(names) == 11  # The control scene has no map.
         assert names[0] == f"{SPORT}-1.png"
         done = spotball("cues", "explain", data, "--maps", data / "scenes.jsonl" / "maps")
         assert (done.returncode, done.stdout) == (2, "")
@@ -290,7 +293,9 @@ class TestCommand:
             (["--reference", "nobody"], "unknown respondent 'nobody'"),
         ],
     )
-    def test_wrong_options(self, data: Path, options: list[str], message: str) -> None:
+    def test_cues_explain_command_with_invalid_options_exits_with_status_2(
+        self, data: Path, options: list[str], message: str
+    ) -> None:
         done = spotball("cues", "explain", data, *options)
         assert done.returncode == 2
         assert message in done.stderr

@@ -1,4 +1,4 @@
-"""The conditional logit: cases worked by hand, plain loops, a general optimizer, and coverage of the intervals."""
+"""Test the conditional logit against values computed by hand, plain loops, a general optimizer and simulations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from spotball_core.errors import OptionError
 from spotball_core.stats.bootstrap import expanded
 from spotball_core.typing import FloatArray
 from tests.conftest import THOROUGH
+from tests.failures import raises
 
 
 def simulated(
     n_images: int, n_cells: int, weights: FloatArray, guesses: int, seed: int, own: float = 0.0
 ) -> ChoiceData:
-    """Guesses drawn from the model; images have weights of their own with this standard deviation."""
+    """Simulate guesses from the model; the weights vary between images with the standard deviation `own`."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(n_images, n_cells, len(weights)))
     mine = weights + own * rng.normal(size=(n_images, 1, len(weights)))
@@ -29,13 +30,13 @@ def simulated(
 
 
 def by_loops(data: ChoiceData, weights: FloatArray, image: int) -> float:
-    """The log likelihood of an image's guesses."""
+    """Return the log likelihood of the guesses on an image."""
     utility = [sum(w * s for w, s in zip(weights, row, strict=True)) for row in data.scores[image]]
     total = math.log(sum(math.exp(u) for u in utility))
     return sum(n * (u - total) for n, u in zip(data.counts[image], utility, strict=True))
 
 
-def test_two_cells_by_hand() -> None:
+def test_fit_logit_of_two_cells_equals_values_computed_by_hand() -> None:
     # 30 of 40 guesses name the cell with the higher score: P = e^w / (1 + e^w) = 3/4.
     data = ChoiceData(np.array([[[1.0], [0.0]]] * 4), np.array([[10.0, 0.0], [8.0, 2.0], [7.0, 3.0], [5.0, 5.0]]))
     fit = fit_logit(data, ridge=0.0)
@@ -47,7 +48,7 @@ def test_two_cells_by_hand() -> None:
     assert fit.covariance == pytest.approx(np.array([[variance]]))
 
 
-def test_a_ridge_by_hand() -> None:
+def test_fit_logit_with_a_ridge_satisfies_the_gradient_equation() -> None:
     # The gradient per guess, 3/4 - P, equals ridge * w.
     data = ChoiceData(np.array([[[1.0], [0.0]]]), np.array([[30.0, 10.0]]))
     (weight,) = fit_logit(data, ridge=0.1).weights
@@ -55,7 +56,7 @@ def test_a_ridge_by_hand() -> None:
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.02])
-def test_agrees_with_a_general_optimizer(ridge: float) -> None:
+def test_fit_logit_agrees_with_a_general_optimizer(ridge: float) -> None:
     data = simulated(12, 7, np.array([0.8, -0.4, 0.0]), 20, seed=1)
 
     def loss(weights: FloatArray) -> float:
@@ -68,7 +69,7 @@ def test_agrees_with_a_general_optimizer(ridge: float) -> None:
     assert fit.log_likelihood == pytest.approx([by_loops(data, fit.weights, image) for image in range(12)])
 
 
-def test_agrees_with_statsmodels() -> None:
+def test_fit_logit_agrees_with_statsmodels() -> None:
     models = pytest.importorskip("statsmodels.discrete.conditional_models", reason="statsmodels is not installed")
     data = simulated(15, 6, np.array([0.5, -1.0]), 8, seed=4)
     chosen = [(image, cell) for image, cell in np.argwhere(data.counts) for _ in range(int(data.counts[image, cell]))]
@@ -78,7 +79,7 @@ def test_agrees_with_statsmodels() -> None:
     assert fit_logit(data, ridge=0.0).weights == pytest.approx(found.params, abs=1e-3)
 
 
-def test_influence_is_what_leaving_an_image_out_changes() -> None:
+def test_influence_equals_the_change_of_weights_without_an_image() -> None:
     data = simulated(400, 8, np.array([0.6, -0.3]), 10, seed=2, own=0.5)
     fit = fit_logit(data)
     for image in (0, 1, 2):
@@ -88,7 +89,7 @@ def test_influence_is_what_leaving_an_image_out_changes() -> None:
 
 
 @pytest.mark.parametrize("folds", [12, 5, 2])
-def test_held_out_images_have_no_part_in_their_weights(folds: int) -> None:
+def test_held_out_likelihood_uses_weights_fitted_without_the_image(folds: int) -> None:
     data = simulated(12, 9, np.array([1.0, -0.5, 0.2]), 15, seed=3)
     fold = np.arange(12) % folds
     found = held_out_likelihood(data, fold, ridge=0.01)
@@ -98,8 +99,8 @@ def test_held_out_images_have_no_part_in_their_weights(folds: int) -> None:
         assert found[image] == pytest.approx(by_loops(data, weights, image), abs=1e-5)
 
 
-def test_extreme_folds_are_fitted_too() -> None:
-    # Nearly all that the common fit knows comes from the image that a fold lacks.
+def test_held_out_likelihood_is_accurate_without_the_most_influential_image() -> None:
+    # Nearly all information of the common fit comes from one image, and one fold excludes that image.
     data = simulated(5, 9, np.array([2.0, -2.0]), 3, seed=5)
     counts = data.counts.copy()
     counts[0] *= 1e6
@@ -109,14 +110,14 @@ def test_extreme_folds_are_fitted_too() -> None:
     assert found[0] == pytest.approx(by_loops(data, fit_logit(rest).weights, 0), rel=1e-5)
 
 
-def test_without_cues_guesses_are_uniform() -> None:
+def test_logit_without_cues_is_uniform() -> None:
     data = simulated(3, 4, np.zeros(0), 5, seed=0)
     assert held_out_likelihood(data, np.arange(3)) == pytest.approx(np.full(3, -5 * math.log(4)))
     assert len(fit_logit(data).weights) == 0
 
 
 @given(st.integers(0, 10**6), st.floats(-3, 3), st.floats(0.1, 10))
-def test_shifts_and_scales_of_scores_do_not_matter(seed: int, shift: float, scale: float) -> None:
+def test_fit_logit_is_invariant_to_shifts_and_scales_of_scores(seed: int, shift: float, scale: float) -> None:
     data = simulated(6, 5, np.array([0.5]), 4, seed=seed)
     shifts = shift * np.arange(6)[:, None, None]
     moved = fit_logit(ChoiceData(scale * data.scores + shifts, data.counts), ridge=1e-3 * scale**2)
@@ -124,14 +125,14 @@ def test_shifts_and_scales_of_scores_do_not_matter(seed: int, shift: float, scal
 
 
 @given(st.integers(0, 10**6))
-def test_collinear_cues_share_the_weight(seed: int) -> None:
+def test_fit_logit_splits_the_weight_between_equal_cues(seed: int) -> None:
     data = simulated(6, 5, np.array([1.0]), 20, seed=seed)
     both = ChoiceData(np.repeat(data.scores, 2, axis=-1), data.counts)
     first, second = fit_logit(both, ridge=1e-3).weights
     assert first == pytest.approx(second, abs=1e-6)
 
 
-def test_probabilities_of_several_weights() -> None:
+def test_log_probabilities_of_several_weights_are_normalized() -> None:
     data = simulated(3, 4, np.array([1.0, 2.0]), 5, seed=0)
     weights = np.array([[0.0, 0.0], [1.0, -500.0]])
     found = np.exp(log_probabilities(data.scores, weights))
@@ -143,37 +144,37 @@ def test_probabilities_of_several_weights() -> None:
 @pytest.mark.parametrize(
     ("scores", "counts", "message"),
     [
-        (np.zeros((2, 3, 1)), np.ones((2, 4)), "found scores of shape"),
-        (np.full((1, 3, 1), np.nan), np.ones((1, 3)), "finite"),
-        (np.zeros((1, 3, 1)), -np.ones((1, 3)), "at least 0"),
-        (np.zeros((1, 3, 1)), np.zeros((1, 3)), "each image needs at least one guess"),
-        (np.zeros((0, 3, 1)), np.zeros((0, 3)), "each image needs at least one guess"),
+        (np.zeros((2, 3, 1)), np.ones((2, 4)), "wrong-shape"),
+        (np.full((1, 3, 1), np.nan), np.ones((1, 3)), "invalid-value"),
+        (np.zeros((1, 3, 1)), -np.ones((1, 3)), "invalid-value"),
+        (np.zeros((1, 3, 1)), np.zeros((1, 3)), "cannot-estimate"),
+        (np.zeros((0, 3, 1)), np.zeros((0, 3)), "cannot-estimate"),
     ],
 )
-def test_wrong_data_are_errors(scores: FloatArray, counts: FloatArray, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_choice_data_with_invalid_arrays_is_an_error(scores: FloatArray, counts: FloatArray, message: str) -> None:
+    with raises(OptionError, message):
         ChoiceData(scores, counts)
 
 
-def test_wrong_options_are_errors() -> None:
+def test_logit_with_an_invalid_ridge_or_a_single_fold_is_an_error() -> None:
     data = simulated(3, 4, np.array([1.0]), 5, seed=0)
-    with pytest.raises(OptionError, match="ridge: found -1"):
+    with raises(OptionError, "invalid-option:ridge"):
         fit_logit(data, ridge=-1)
-    with pytest.raises(OptionError, match="at least two folds"):
+    with raises(OptionError, "invalid-option:fold"):
         held_out_likelihood(data, np.zeros(3, dtype=int))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [0.0, 0.4])
-def test_intervals_cover_at_the_nominal_rate(own: float) -> None:
-    """50 images with 150 guesses each. With weights that differ between images, errors by guess would be too small."""
+def test_logit_intervals_cover_the_weights_at_the_nominal_rate(own: float) -> None:
+    """Check with 50 images of 150 guesses; if weights differ by image, standard errors per guess are too small."""
     weights, runs = np.array([0.8, 0.3, 0.0, -0.5]), 2000 if THOROUGH else 400
     if own:
-        # The fit estimates the weights that fit all images best, which differ from the mean of the images' weights.
+        # The fit estimates the weights that fit all images best, which differ from the mean of the weights per image.
         weights = fit_logit(simulated(4000, 60, weights, 150, seed=10**6, own=own)).weights
     covered = np.zeros((runs, 4))
     for seed in range(runs):
         fit = fit_logit(simulated(50, 60, np.array([0.8, 0.3, 0.0, -0.5]), 150, seed=seed, own=own))
         covered[seed] = np.abs(fit.weights - weights) <= expanded(1.959964, 50) * fit.standard_errors
-    # 3.5 standard errors of a share; and 1% for the asymptotics of 50 images.
+    # The tolerance is 3.5 standard errors of a proportion, and 1% because 50 images are not an infinite sample.
     assert abs(covered.mean() - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / runs / 4) + 0.01

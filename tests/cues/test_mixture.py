@@ -1,4 +1,4 @@
-"""Mixtures: weights come back, parts see what they may, and nothing else."""
+"""Test mixtures: known weights are recovered, and parts use only permitted information."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from spotball_core.schema.mixture import Mixture
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from spotball_core.typing import FloatArray
+from tests.failures import raises
 from tests.stats.build import counts_of, drawn, scene, scoring_of, varied_scenes
 
 N = 120
 
 
 def people(rng: np.random.Generator) -> FloatArray:
-    """What a well-sampled crowd thinks of each image: a few cells, anywhere."""
+    """Simulate the distribution of many people per image, concentrated on a few random cells."""
     return rng.dirichlet(np.full(60, 0.1), N)
 
 
@@ -30,7 +31,7 @@ def mixture_of(known: list[Scene], weights: dict[str, float], crowd: FloatArray)
 
 
 def fit(known: list[Scene], shares: FloatArray, crowd: FloatArray, answers: int = 200, **choices: object) -> Mixture:
-    """The mixture of a model that draws from these shares; people are known without noise."""
+    """Fit the mixture of a simulated model with the given distributions; the people's distribution is exact."""
     rng = np.random.default_rng(5)
     mass = rng.multinomial(answers, shares / shares.sum(axis=-1, keepdims=True)).astype(float)
     scoring = scoring_of(known, {"human/base": crowd, "m/base": mass}, reference="human")
@@ -49,7 +50,7 @@ def fit(known: list[Scene], shares: FloatArray, crowd: FloatArray, answers: int 
         {"center": 0.5, "prior": 0.5},
     ],
 )
-def test_known_weights_come_back(weights: dict[str, float]) -> None:
+def test_explain_recovers_known_mixture_weights(weights: dict[str, float]) -> None:
     rng = np.random.default_rng(0)
     known, crowd = varied_scenes(N), people(rng)
     found = fit(known, mixture_of(known, weights, crowd), crowd, bootstrap=60)
@@ -66,7 +67,7 @@ def test_known_weights_come_back(weights: dict[str, float]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*BASELINE_OF, "people"])
-def test_a_respondent_that_is_exactly_one_part(name: str) -> None:
+def test_explain_of_a_respondent_equal_to_one_part_gives_it_weight_1(name: str) -> None:
     rng = np.random.default_rng(1)
     known, crowd = varied_scenes(N), people(rng)
     found = fit(known, mixture_of(known, {name: 1.0}, crowd), crowd, bootstrap=0)
@@ -77,7 +78,7 @@ def test_a_respondent_that_is_exactly_one_part(name: str) -> None:
         assert found.log_likelihood > found.log_likelihood_uniform
 
 
-def test_likelihoods_by_plain_loops() -> None:
+def test_explain_log_likelihoods_equal_plain_loops() -> None:
     rng = np.random.default_rng(2)
     known, crowd = varied_scenes(6), rng.dirichlet(np.ones(60), 6)
     mass = drawn(rng, 6, 15)
@@ -95,8 +96,8 @@ def test_likelihoods_by_plain_loops() -> None:
     assert found.log_likelihood_uniform == pytest.approx(6 * 15 * np.log(1 / 60))
 
 
-def test_shares_are_shapley_values_by_every_order() -> None:
-    """With `prior` out of play, over all orders in which the four others can be added."""
+def test_shapley_equals_the_mean_over_all_orders() -> None:
+    """Check against all orders in which the four parts other than the uniform part can be added."""
     from itertools import permutations
 
     from spotball_core.cues.mixture import _shapley
@@ -122,15 +123,15 @@ def test_shares_are_shapley_values_by_every_order() -> None:
     np.testing.assert_allclose(list(found.values()), expected, atol=1e-6)
 
 
-def test_nothing_gained_is_nothing_explained() -> None:
-    """Of one image answered uniformly, no part explains anything."""
+def test_explain_of_uniform_responses_explains_nothing() -> None:
+    """Check that no part explains uniform responses to one image."""
     scoring = scoring_of([scene(1, players=None, ball_cells=["A1"])], {"m/base": np.ones((1, 60))})
     found = explain(scoring, scoring.groups[0], bootstrap=0)
     assert set(found.explained.values()) == {0.0}
     assert found.weights["uniform"].value == pytest.approx(1.0, abs=1e-3)
 
 
-# What parts see --------------------------------------------------------------------------------------------------
+# Information of parts --------------------------------------------------------------------------------------------
 
 
 def parts_of(known: list[Scene], answers: dict[str, FloatArray]) -> dict[str, FloatArray]:
@@ -139,7 +140,7 @@ def parts_of(known: list[Scene], answers: dict[str, FloatArray]) -> dict[str, Fl
     return _parts(scoring, group, np.arange(len(known)))[0]
 
 
-def test_the_prior_sees_nothing_of_the_image_itself() -> None:
+def test_prior_does_not_depend_on_the_ball_of_the_image_itself() -> None:
     rng, known = np.random.default_rng(4), varied_scenes(10)
     answers = {"human/base": drawn(rng, 10, 30), "m/base": drawn(rng, 10, 30)}
     moved = [scene("0", ball_cells=["F10"], players=known[0].players), *known[1:]]
@@ -149,7 +150,7 @@ def test_the_prior_sees_nothing_of_the_image_itself() -> None:
     assert (before["truth"][0] != after["truth"][0]).any()
 
 
-def test_no_part_sees_the_groups_own_answers() -> None:
+def test_parts_do_not_depend_on_the_responses_of_the_group() -> None:
     rng, known = np.random.default_rng(5), varied_scenes(10)
     crowd = drawn(rng, 10, 30)
     one, other = (parts_of(known, {"human/base": crowd, "m/base": drawn(rng, 10, 30)}) for _ in range(2))
@@ -158,7 +159,7 @@ def test_no_part_sees_the_groups_own_answers() -> None:
     np.testing.assert_allclose(one["people"], crowd / 30)
 
 
-def test_the_reference_is_no_part_of_its_own_mixture() -> None:
+def test_explain_of_the_reference_has_no_people_part() -> None:
     rng, known = np.random.default_rng(6), varied_scenes(10)
     scoring = scoring_of(known, {"human/base": drawn(rng, 10, 30), "m/base": drawn(rng, 10, 30)}, reference="human")
     assert set(explain(scoring, scoring.groups[0], bootstrap=0).weights) == set(BASELINE_OF)
@@ -166,10 +167,10 @@ def test_the_reference_is_no_part_of_its_own_mixture() -> None:
     assert set(explain(alone, alone.groups[0], bootstrap=0).weights) == set(BASELINE_OF)
 
 
-# What is left out ------------------------------------------------------------------------------------------------
+# Exclusions ------------------------------------------------------------------------------------------------
 
 
-def test_parts_without_any_answer_are_left_out() -> None:
+def test_explain_excludes_parts_without_distributions_with_a_note() -> None:
     rng = np.random.default_rng(7)
     known = [scene(i, players=None, ball_cells=None) for i in range(4)]
     scoring = scoring_of(known, {"m/base": drawn(rng, 4, 30)})
@@ -182,7 +183,7 @@ def test_parts_without_any_answer_are_left_out() -> None:
     ]
 
 
-def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
+def test_explain_excludes_images_without_a_distribution_for_every_part() -> None:
     rng = np.random.default_rng(8)
     known = [*varied_scenes(8), scene("x", players=None), scene("y", players=[])]
     mass = drawn(rng, 10, 30)
@@ -196,16 +197,14 @@ def test_images_that_a_part_has_no_answer_to_are_left_out() -> None:
     assert again.explained == found.explained
 
 
-def test_no_image_with_all_parts_is_refused() -> None:
+def test_explain_without_an_image_for_all_parts_is_an_error() -> None:
     known = [scene("x", players=None), scene("y", ball_cells=None)]
     scoring = scoring_of(known, {"m/base": np.ones((2, 60))})
-    with pytest.raises(
-        OptionError, match="soccer/m/base: no answered image has a distribution for all parts of the mixture"
-    ):
+    with raises(OptionError, "no-data"):
         explain(scoring, scoring.groups[0])
 
 
-def test_intervals_depend_on_the_seed_alone() -> None:
+def test_explain_intervals_depend_only_on_the_seed() -> None:
     rng, known = np.random.default_rng(9), varied_scenes(20)
     scoring = scoring_of(known, {"m/base": drawn(rng, 20, 30)})
     one, again, other = (explain(scoring, scoring.groups[0], bootstrap=50, seed=seed) for seed in (0, 0, 1))
@@ -217,7 +216,7 @@ def test_intervals_depend_on_the_seed_alone() -> None:
     assert one.signature.endswith("|mix-boot:50|mix-seed:0")
 
 
-def test_answers_in_parts_weigh_as_their_parts() -> None:
+def test_explain_of_fractional_responses_scales_the_log_likelihood() -> None:
     rng, known = np.random.default_rng(10), varied_scenes(20)
     whole = drawn(rng, 20, 30)
     fits = []
@@ -229,7 +228,7 @@ def test_answers_in_parts_weigh_as_their_parts() -> None:
     assert fits[1].log_likelihood == pytest.approx(fits[0].log_likelihood / 30)
 
 
-def test_groups_over_several_sports() -> None:
+def test_explain_of_a_group_over_several_sports_has_no_sport() -> None:
     rng = np.random.default_rng(11)
     known = [*varied_scenes(6, "soccer"), *varied_scenes(6, "golf", seed=1)]
     scoring = scoring_of(known, {"m/base": drawn(rng, 12, 30)}, by=("respondent",))
@@ -238,7 +237,7 @@ def test_groups_over_several_sports() -> None:
 
 
 @pytest.mark.real
-def test_soccer_gemini_is_mostly_the_center(real_release: object) -> None:
+def test_explain_of_soccer_gemini_gives_most_weight_to_the_center(real_release: object) -> None:
     from spotball_core.release.convert import import_release
 
     release = import_release(str(real_release))

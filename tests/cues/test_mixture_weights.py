@@ -1,4 +1,4 @@
-"""Weights of a mixture: they are those of largest likelihood."""
+"""Test that mixture weights maximize the likelihood."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy import optimize
 from spotball_core.cues.mixture_weights import fit_weights
 from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
+from tests.failures import raises
 
 
 def problem(seed: int, n: int = 200, m: int = 5) -> tuple[FloatArray, FloatArray]:
@@ -28,7 +29,7 @@ def log_likelihood(counts: FloatArray, parts: FloatArray, weights: FloatArray) -
     return total
 
 
-def test_the_maximum_is_that_of_a_general_optimizer() -> None:
+def test_fit_weights_agrees_with_a_general_optimizer() -> None:
     for seed in range(6):
         counts, parts = problem(seed)
         weights, likelihood = fit_weights(counts[None], parts, np.ones((1, 5), dtype=bool))
@@ -46,8 +47,8 @@ def test_the_maximum_is_that_of_a_general_optimizer() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(1, 6), st.sampled_from([1, 3, 50, 5000]))
-def test_the_gradient_certifies_the_maximum(seed: int, n: int, m: int, answers: int) -> None:
-    """By loops: the gradient is at most 1, and it is 1 for parts in use. Some parts are equal, some answers few."""
+def test_fit_weights_satisfies_the_optimality_conditions(seed: int, n: int, m: int, answers: int) -> None:
+    """Check with loops that the gradient is at most 1, and 1 for used parts, even with equal parts or few counts."""
     rng = np.random.default_rng(seed)
     parts = rng.dirichlet(np.full(n, rng.choice([0.02, 0.2, 2.0])), m).T
     parts[:, 0] = 1 / n
@@ -66,15 +67,15 @@ def test_the_gradient_certifies_the_maximum(seed: int, n: int, m: int, answers: 
         assert weights[0, part] * (1 - share / answers) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_weights_by_hand() -> None:
-    """Three answers to a cell that two parts give, one to a cell of the uniform part alone: 3/4 = (1 + w) / 2."""
+def test_fit_weights_equals_weights_computed_by_hand() -> None:
+    """Check with 3 responses in a cell of both parts and 1 in a cell of the uniform part only: 3/4 = (1 + w) / 2."""
     parts = np.array([[0.5, 1.0], [0.5, 0.0]])
     weights, likelihood = fit_weights(np.array([[3.0, 1.0]]), parts, np.ones((1, 2), dtype=bool))
     np.testing.assert_allclose(weights, [[0.5, 0.5]], atol=1e-6)
     assert likelihood[0] == pytest.approx(3 * np.log(0.75) + np.log(0.25))
 
 
-def test_many_fits_equal_each_alone() -> None:
+def test_fit_weights_of_many_rows_equals_separate_fits() -> None:
     rng = np.random.default_rng(3)
     _, parts = problem(3)
     counts = rng.multinomial(80, parts @ np.full(5, 0.2), size=120).astype(float)
@@ -85,8 +86,8 @@ def test_many_fits_equal_each_alone() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([3, 50, 5000]))
-def test_resamples_from_the_samples_weights_reach_the_same_maximum(seed: int, answers: int) -> None:
-    """The start contains weights of 0, and some of them rise again."""
+def test_fit_weights_of_resamples_reaches_the_same_maximum_from_a_warm_start(seed: int, answers: int) -> None:
+    """Check with a start that contains zero weights, some of which must become positive."""
     rng = np.random.default_rng(seed)
     _, parts = problem(seed % 100)
     counts = rng.multinomial(answers, parts @ rng.dirichlet(np.full(5, 0.4))).astype(float)
@@ -98,7 +99,7 @@ def test_resamples_from_the_samples_weights_reach_the_same_maximum(seed: int, an
     np.testing.assert_allclose(likelihood, fit_weights(resampled, parts, allowed)[1], rtol=0, atol=2e-8 * answers)
 
 
-def test_parts_that_are_not_allowed_get_nothing() -> None:
+def test_fit_weights_gives_weight_0_to_parts_that_are_not_allowed() -> None:
     counts, parts = problem(8)
     allowed = np.array([[True, False, True, False, False], [True] * 5, [True, False, False, False, False]])
     weights, likelihood = fit_weights(np.tile(counts, (3, 1)), parts, allowed)
@@ -110,8 +111,8 @@ def test_parts_that_are_not_allowed_get_nothing() -> None:
     np.testing.assert_allclose(weights[0, [0, 2]], alone[0], atol=1e-6)
 
 
-def test_equal_parts_share() -> None:
-    """Where two parts are the same, any split is a maximum; the sum is what is fitted."""
+def test_fit_weights_of_two_equal_parts_sum_to_the_weight_of_one() -> None:
+    """Check the sum of the weights of two equal parts, because any split of it is a maximum."""
     counts, parts = problem(9)
     twice = np.concatenate([parts, parts[:, 2:3]], axis=1)
     one, likelihood = fit_weights(counts[None], parts, np.ones((1, 5), dtype=bool))
@@ -120,6 +121,6 @@ def test_equal_parts_share() -> None:
     assert other[0, 2] + other[0, 5] == pytest.approx(one[0, 2], abs=2e-3)
 
 
-def test_an_impossible_answer_is_refused() -> None:
-    with pytest.raises(OptionError, match="probability 0 in every part"):
+def test_fit_weights_with_an_impossible_response_is_an_error() -> None:
+    with raises(OptionError, "cannot-estimate"):
         fit_weights(np.array([[1.0, 1.0]]), np.array([[1.0, 0.5], [0.0, 0.5]]), np.array([[True, False]]))

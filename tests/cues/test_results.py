@@ -1,4 +1,4 @@
-"""The documented results: the file has the current form, and the script that makes it finds what is there."""
+"""Test the file of documented results and the script that creates it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 
 
-def test_the_documented_report_has_the_current_form() -> None:
+def test_documented_report_has_the_current_schema() -> None:
     found = json.loads(PAGE_DATA.read_text(encoding="utf-8"))
     report = CueReport.model_validate(found["report"])
     assert {cue.key for cue in report.cues} <= set(CUES)
@@ -23,7 +23,7 @@ def test_the_documented_report_has_the_current_form() -> None:
 
 
 @pytest.mark.slow
-def test_the_script_finds_what_is_there(tmp_path: Path) -> None:
+def test_results_script_finds_the_simulated_body_effect(tmp_path: Path) -> None:
     scenes = synthetic_poses([scene for scene in synthetic_scenes(75) if scene.sport == "synthetic-soccer"])
     write_scenes(scenes, tmp_path / "scenes.jsonl")
     rows = cue_responses(scenes, {"human": {"center": 1.0, "head": 1.5}, "m": {"center": 1.0}}, samples=60)

@@ -1,4 +1,4 @@
-"""The threshold fit against scoring each point of its grid, and by hand."""
+"""Test the threshold fit against scores at grid points and values computed by hand."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from spotball_core.errors import OptionError
 from spotball_core.schema import Scene, ScorePolicy
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
+from tests.failures import raises
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 
 
-def test_the_default_grid_is_the_papers() -> None:
+def test_default_threshold_grid_is_that_of_the_paper() -> None:
     assert (TAUS[0], TAUS[-1], len(TAUS)) == (0.04, 0.2, 17)
     assert (THETAS[0], THETAS[-1], len(THETAS)) == (0.01, 0.2, 20)
 
 
 @pytest.mark.slow
-def test_each_point_is_what_scoring_with_these_thresholds_gives() -> None:
+def test_threshold_surface_points_equal_scores_with_these_thresholds() -> None:
     rng = np.random.default_rng(0)
     known = [*varied_scenes(12), scene("no boxes", players=None), scene("nobody", players=[])]
     wide = {"width": 1280, "height": 720}
@@ -36,10 +37,10 @@ def test_each_point_is_what_scoring_with_these_thresholds_gives() -> None:
     assert surface.n_responses == 12 * (9 + 40)
 
 
-def test_distances_exactly_at_a_threshold_count() -> None:
-    """A1's center is 32 px left of a box whose edge is at 64: a threshold of 32 / diagonal includes it, less does not.
+def test_threshold_surface_includes_distances_equal_to_the_threshold() -> None:
+    """Check a center exactly 32 px from a box: a threshold of 32 / diagonal includes it, a smaller one does not.
 
-    The box covers a tenth of B2's height and all its width: 0.1 of B2's area.
+    The box covers 0.1 of the area of B2: its whole width and a tenth of its height.
     """
     known = [scene(1, players=[[64.0, 0.0, 128.0, 66.0]])]
     diagonal = known[0].layout.diagonal
@@ -55,7 +56,7 @@ def test_distances_exactly_at_a_threshold_count() -> None:
     assert surface.plateau.tolist() == [[False, False, False], [True, True, False]]
 
 
-def test_the_objective_grows_with_tau_and_falls_with_theta_whatever_the_answers() -> None:
+def test_threshold_objective_increases_with_tau_and_decreases_with_theta() -> None:
     rng = np.random.default_rng(1)
     for seed in range(5):
         surface = threshold_surface(scoring_of(varied_scenes(6, seed=seed), {"a/base": drawn(rng, 6, 20)}))
@@ -66,7 +67,7 @@ def test_the_objective_grows_with_tau_and_falls_with_theta_whatever_the_answers(
         np.testing.assert_array_equal(surface.plateau, surface.objective >= 0.99 * surface.objective.max())
 
 
-def test_only_images_that_are_scored_enter() -> None:
+def test_threshold_surface_uses_only_scored_images() -> None:
     known = [scene(1), scene(2, control=True), scene(3)]
     mass = np.zeros((3, 60))
     mass[:, 59] = [2.0, 5.0, 4.0]
@@ -77,21 +78,21 @@ def test_only_images_that_are_scored_enter() -> None:
 
 
 @pytest.mark.parametrize("taus", [[], [0.1, 0.1], [0.2, 0.1], [0.0, 0.1], [0.5, 1.1], [[0.1]]])
-def test_thresholds_that_do_not_work(taus: list[float]) -> None:
+def test_threshold_surface_with_invalid_thresholds_is_an_error(taus: list[float]) -> None:
     scoring = scoring_of(scenes(1), {"a/base": np.ones((1, 60))})
-    with pytest.raises(OptionError, match="ascend"):
+    with raises(OptionError, "invalid-option:taus"):
         threshold_surface(scoring, taus=taus)
-    with pytest.raises(OptionError, match="thetas"):
+    with raises(OptionError, "invalid-option:thetas"):
         threshold_surface(scoring, thetas=taus)
 
 
-def test_without_players_there_is_nothing_to_fit() -> None:
-    with pytest.raises(OptionError, match="player boxes"):
+def test_threshold_surface_without_player_boxes_is_an_error() -> None:
+    with raises(OptionError, "no-data"):
         threshold_surface(scoring_of(scenes(2, players=None), {"a/base": np.ones((2, 60))}))
 
 
 @pytest.mark.real
-def test_soccer_is_on_no_plateau_at_the_papers_thresholds(real_release: object) -> None:
+def test_thresholds_of_the_paper_are_not_on_the_plateau_for_soccer(real_release: object) -> None:
     from spotball_core.release.convert import import_release
 
     release = import_release(str(real_release))

@@ -1,8 +1,8 @@
-"""A proxy that answers for the model services which pages name: the commands of a page stay unchanged.
+"""Provide a proxy that replaces the model services named on pages, so that commands run unchanged.
 
 HTTP_PROXY and HTTPS_PROXY direct a command to the proxy. The proxy answers for each host itself, by the protocols of
 `tests.adapters`, with a certificate that SSL_CERT_FILE makes trusted. HF_ENDPOINT names a server for the Hugging Face
-Hub. Nothing reaches a network.
+Hub. No request leaves this machine.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ HOSTS = ("api.openai.com", "generativelanguage.googleapis.com")
 """Hosts that the certificate is valid for."""
 
 TOKEN = "hf_..."
-"""The token of the Hub, as the page on the Hub shows it."""
+"""The Hub token that the page on the Hub shows."""
 
 
 class Services:
-    """Several protocols on one port, distinguished by the last part of the path."""
+    """Serve several protocols on one port, distinguished by the last part of the path."""
 
     def __init__(self) -> None:
         self._protocols: Mapping[str, Speaks] = {
@@ -67,7 +67,7 @@ def network(folder: Path) -> Iterator[dict[str, str]]:
     """Start the proxy and yield the environment variables that direct commands to it.
 
     Args:
-        folder: for the certificate.
+        folder: where to save the certificate.
     """
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl in the PATH")
@@ -87,7 +87,7 @@ def network(folder: Path) -> Iterator[dict[str, str]]:
         hub.token = TOKEN
         yield {
             **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), address),
-            # The Hub's address. Pages name servers on the reader's machine `localhost`.
+            # Exclude only the address of the Hub: pages refer to the reader's own servers as `localhost`.
             **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1"),
             **dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(certificate)),
             "HF_ENDPOINT": hub.url,
@@ -98,7 +98,7 @@ def network(folder: Path) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _proxy(plain: int, encrypted: int) -> Iterator[str]:
-    """A proxy that sends encrypted connections to one port and all others to another one."""
+    """Start a proxy that sends encrypted connections to one port and all others to another port, and yield its URL."""
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:

@@ -1,4 +1,4 @@
-"""A reader who copies a page's blocks, in their order, into one shell and one Python session in an empty folder."""
+"""Simulate a reader who copies the blocks of a page, in order, into a shell and a Python session."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.conftest import ROOT
 PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
 
 SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b(?!.* --status)", re.MULTILINE)
-"""Commands that run until the reader ends them."""
+"""Commands that run until the reader stops them."""
 
 LOCAL_PIP = re.compile(r"^pip install (?:--editable )?(\.\S*)$", re.MULTILINE)
-"""Installs the reader's own package from a folder. Other packages are installed already."""
+"""Commands that install the reader's own package from a folder. Other packages are already installed."""
 
 READY_SECONDS = 120
 
@@ -58,15 +58,15 @@ for path in sys.stdin:
 
 
 class NotLiteralError(AssertionError):
-    """A block did not do for a reader what the page says."""
+    """Raised if a block does not work as the page states."""
 
 
 class Reader:
-    """Runs blocks in a folder; a context manager that ends servers.
+    """Run blocks in a folder; a context manager that stops servers.
 
     Args:
-        folder: empty.
-        state: another folder, for what the reader's terminal remembers.
+        folder: an empty folder to run the blocks in.
+        state: a separate folder for the state of the reader's terminal.
         environment: additional environment variables, such as the addresses of services.
     """
 
@@ -84,7 +84,7 @@ class Reader:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{modules}{os.pathsep}{self._installed}",
             "COLUMNS": "100",
-            # As on a machine without a display.
+            # Do not open a browser.
             "BROWSER": "true",
             **(environment or {}),
         }
@@ -108,7 +108,7 @@ class Reader:
             raise NotLiteralError(f"line {ended[0].line}: the server ended by itself")
 
     def read(self, blocks: Iterable[Block]) -> None:
-        """Do what visible blocks say.
+        """Run the visible blocks.
 
         Raises:
             NotLiteralError: at the first block that fails.
@@ -138,7 +138,7 @@ class Reader:
         self._run(block, LOCAL_PIP.sub("", commands))
 
     def _install(self, block: Block, folder: str) -> None:
-        """Install a folder with a pyproject.toml as pip would, which needs a network to get its tools."""
+        """Install a folder with a pyproject.toml without pip, because pip needs a network to get its build tools."""
         package = Path((self._state / "folder").read_text(encoding="utf-8").strip(), folder)
         if not (package / "pyproject.toml").is_file():
             raise NotLiteralError(f"line {block.line}: {folder} has no pyproject.toml")
@@ -171,7 +171,7 @@ class Reader:
             raise NotLiteralError(f"line {block.line}: exit status {done.returncode}\n{commands}\n{done.stdout}")
 
     def _serve(self, block: Block, line: str) -> None:
-        # Port 8000, which is the default, may be taken on this machine.
+        # The default port 8000 may be in use on this machine.
         script = _SHELL.format(state=self._state, commands=f"exec {line} --port 0")
         server = subprocess.Popen(
             ["bash", "-c", script],
@@ -225,7 +225,7 @@ class Reader:
 
 
 def _lines_of(stream: Iterable[str]) -> Queue[str | None]:
-    """Read a stream in a thread; None at its end."""
+    """Read a stream in a thread, and return a queue of its lines followed by None."""
     lines: Queue[str | None] = Queue()
 
     def read() -> None:

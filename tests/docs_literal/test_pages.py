@@ -1,4 +1,4 @@
-"""Tutorials and how-tos work for a reader who copies their visible blocks into an empty folder, in order.
+"""Test that tutorials and how-tos work for a reader who copies their visible blocks into an empty folder, in order.
 
 `NOT_RUN` lists the blocks that are not run, with the reason. The page itself states what such a block needs. Model
 services and the Hugging Face Hub are replaced by local servers, which environment variables name.
@@ -79,7 +79,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "keypoints; tests/gen/poses/test_how_to.py runs the estimator": ("spotball cues poses soccer --with arrays",),
     },
     "how-to/providers.md": {
-        # These request 120 samples for each of the 60 images.
+        # These commands request 120 samples for each of the 60 images.
         "hours; tests/adapters/providers/test_provider_docs.py runs it with fewer samples": (
             "export ",
             'pip install "spotball-core[gemini]"',
@@ -93,11 +93,11 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """Blocks that are not run, by page and reason: how each block starts. Keep this list short."""
 
 LIBRARIES = {"how-to/hub.md": "huggingface_hub", "how-to/own-provider.md": "PIL"}
-"""Libraries of optional extras without which a page cannot be followed."""
+"""Libraries of optional extras that a page needs."""
 
 
 def is_not_run(page: str, block: Block) -> bool:
-    """Whether the list of exceptions contains a block."""
+    """Return whether the list of exceptions contains a block."""
     return any(block.text.startswith(start) for starts in NOT_RUN.get(page, {}).values() for start in starts)
 
 
@@ -107,10 +107,10 @@ def excepted(page: str, text: str) -> list[Block]:
 
 
 def follow(text: str, folder: Path, page: str = "", environment: Mapping[str, str] | None = None) -> Path:
-    """Do what a page's visible blocks say, in a new folder; return the folder.
+    """Run the visible blocks of a page in a new folder, and return the folder.
 
     Args:
-        page: for its exceptions.
+        page: path of the page, for the list of exceptions.
         environment: additional environment variables.
     """
     work, state = folder / "work", folder / "state"
@@ -129,7 +129,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_runs_literally(page: str, tmp_path: Path, services: dict[str, str]) -> None:
+def test_page_runs_when_its_blocks_are_copied_literally(page: str, tmp_path: Path, services: dict[str, str]) -> None:
     library = LIBRARIES.get(page)
     if library and find_spec(library) is None:
         pytest.skip(f"needs {library}")
@@ -137,14 +137,14 @@ def test_a_page_runs_literally(page: str, tmp_path: Path, services: dict[str, st
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_that_are_not_run_have_a_reason(page: str) -> None:
+def test_page_states_a_reason_for_commands_that_are_not_run(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     missing = [block for block in not_run(text) if not is_not_run(page, block)]
     assert [f"{page}:{block.line}: {block.text}" for block in missing] == []
     assert [f"{page}:{block.line}: {block.text}" for block in unexplained(excepted(page, text))] == []
 
 
-def test_every_exception_is_on_its_page() -> None:
+def test_every_exception_in_not_run_is_on_its_page() -> None:
     for page, reasons in NOT_RUN.items():
         shown = [block.text for block in excepted(page, (ROOT / "docs" / page).read_text(encoding="utf-8"))]
         for start in (start for starts in reasons.values() for start in starts):
@@ -156,9 +156,9 @@ def fenced(language: str, text: str) -> str:
 
 
 class TestReader:
-    """The reader itself, on pages made for this."""
+    """Test the reader itself on small pages."""
 
-    def test_shell_python_and_files_share_one_folder(self, tmp_path: Path) -> None:
+    def test_reader_runs_shell_python_and_files_in_one_folder(self, tmp_path: Path) -> None:
         page = (
             fenced("bash", "pip install nothing-of-this-name\nmkdir inner\ncd inner\nexport WORD=said\nx=not-exported")
             + fenced('toml title="a.toml"', "[run]\nseed = 1")
@@ -173,15 +173,15 @@ class TestReader:
         assert (work / "inner/b.txt").read_text() == "said\n"
         assert (work / "inner/c.txt").read_text() == "3"
 
-    def test_a_script_that_is_saved_and_run(self, tmp_path: Path) -> None:
+    def test_reader_saves_and_runs_a_script(self, tmp_path: Path) -> None:
         script = fenced("python", 'from pathlib import Path\n\nPath("made.txt").touch()')
         work = follow(f"Save this script as `a.py` and run it with\n`python a.py`:\n\n{script}", tmp_path / "run")
         assert sorted(path.name for path in work.iterdir()) == ["a.py", "made.txt"]
         work = follow(f"Save it as `a.py`:\n\n{script}\n{fenced('console', '$ cp a.py b.py')}", tmp_path / "saved")
         assert sorted(path.name for path in work.iterdir()) == ["a.py", "b.py"]
 
-    def test_hidden_lines_are_not_run(self, tmp_path: Path) -> None:
-        page = fenced("console", "$ touch a  # markdown-exec: hide\n$ ls a")
+    def test_reader_does_not_run_hidden_lines(self, tmp_path: Path) -> None:
+        page = fenced("console", "$ touch a  # docs: hide\n$ ls a")
         with pytest.raises(NotLiteralError, match="line 1: exit status 2"):
             follow(page, tmp_path)
 
@@ -195,14 +195,14 @@ class TestReader:
             (fenced("bash", "spotball study serve nothing-there"), "printed no address\n(.|\n)*nothing-there"),
         ],
     )
-    def test_what_fails(self, page: str, said: str, tmp_path: Path) -> None:
+    def test_reader_reports_a_failing_block_with_its_line(self, page: str, said: str, tmp_path: Path) -> None:
         with pytest.raises(NotLiteralError, match=said):
             follow(page, tmp_path)
 
-    def test_an_expected_exit_status(self, tmp_path: Path) -> None:
+    def test_reader_accepts_an_expected_exit_status(self, tmp_path: Path) -> None:
         follow(fenced('console exec="on" source="console" returncode="3"', "$ exit 3"), tmp_path)
 
-    def test_services_answer_instead_of_a_network(self, tmp_path: Path, services: dict[str, str]) -> None:
+    def test_reader_reaches_only_the_local_services(self, tmp_path: Path, services: dict[str, str]) -> None:
         addresses = ("https://api.openai.com/v1/nothing", "http://localhost:8000/v1/nothing")
         lines = ["import httpx", *(f"assert httpx.post('{url}').status_code == 404" for url in addresses)]
         follow(fenced("python", "\n".join(lines)), tmp_path / "known", environment=services)
@@ -211,7 +211,7 @@ class TestReader:
             follow(fenced("python", other), tmp_path / "other", environment=services)
 
     @pytest.mark.slow
-    def test_a_server_runs_until_the_end(self, tmp_path: Path) -> None:
+    def test_reader_keeps_a_server_running_until_the_end(self, tmp_path: Path) -> None:
         follow(fenced("bash", "spotball study serve --demo") + fenced("bash", "true"), tmp_path)
 
     @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ class TestReader:
             ("Your own\nimages:", 0),
         ],
     )
-    def test_commands_without_a_reason(self, before: str, n: int) -> None:
+    def test_unexplained_finds_commands_without_a_reason(self, before: str, n: int) -> None:
         page = f"Text that needs nothing.\n\n{before}\n\n{fenced('text', 'spotball run demo')}"
         assert len(unexplained(not_run(page))) == n
 
-    def test_output_needs_no_reason(self) -> None:
+    def test_not_run_ignores_output(self) -> None:
         assert not_run(f"It prints:\n\n{fenced('text', 'accuracy 3')}") == []
 
-    def test_a_package_of_the_reader(self, tmp_path: Path) -> None:
+    def test_reader_installs_a_package_from_a_folder(self, tmp_path: Path) -> None:
         project = '[project]\nname = "own"\nversion = "1"\n[project.entry-points.group]\na = "own:A"\n'
         page = (
             fenced('python title="own/own.py"', "A = 3")

@@ -1,4 +1,4 @@
-"""Damaged files: bytes of a valid file replaced, removed or repeated, and values replaced by strange ones."""
+"""Damage valid files: replace, remove or repeat bytes, and replace values with unusual ones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ STRANGE = (
     b" ",
     b"\t",
 )
-"""What is written into files."""
+"""Unusual byte strings that are written into files."""
 
 
 @st.composite
@@ -91,7 +91,7 @@ def damaged(draw: st.DrawFn, valid: bytes) -> bytes:
 
 
 def _other_value(draw: st.DrawFn, data: bytes, start: int) -> bytes:
-    """Replace the text between two separators by a strange one."""
+    """Replace the text between two separators with an unusual byte string."""
     separators = b',:=\n{}[]" '
     left = start
     while left > 0 and data[left - 1] not in separators:

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each reader, valid files to damage, and the call that reads them."""
+"""Define the fuzz targets: for each reader, valid files to damage and the call that reads them."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Target:
     """A reader and files it can read.
 
     Attributes:
-        files: by their path within a folder; one of `damaged` is changed.
-        read: reads the folder; anything it raises except `refusals` is a defect.
-        damaged: the files to damage; all of them where it is empty.
+        files: contents by path within a folder; one of `damaged` is changed.
+        read: function that reads the folder; any exception except `refusals` is a defect.
+        damaged: the files to damage; all files if empty.
     """
 
     files: Callable[[], Files]
@@ -68,7 +68,7 @@ class Target:
 
 
 def refused(target: Target, files: Files) -> bool:
-    """Read files and return whether the reader refused them with an error of its own; raise any other error."""
+    """Read files and return whether the reader rejected them with an expected error; raise any other error."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             path = Path(folder, name)
@@ -310,4 +310,4 @@ TARGETS: Mapping[str, Target] = {
 }
 
 SECONDS = float(os.environ.get("SPOTBALL_FUZZ_SECONDS", "60"))
-"""The time for all targets together."""
+"""Time in seconds for all targets together."""

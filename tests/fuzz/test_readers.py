@@ -1,4 +1,4 @@
-"""No reader raises anything but its own errors, whatever is in a file.
+"""Test that readers raise only their own errors, whatever a file contains.
 
 `make test-all` gives all targets one minute together, and `make fuzz` one hour (`SPOTBALL_FUZZ_SECONDS`).
 """
@@ -18,7 +18,7 @@ _EXAMPLES = 10
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_valid_files_are_read(name: str) -> None:
+def test_reader_accepts_its_valid_files(name: str) -> None:
     if name in ("training run", "reasoning report"):
         pytest.skip("the damaged file is incomplete from the start")
     target = TARGETS[name]
@@ -27,7 +27,7 @@ def test_valid_files_are_read(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_damaged_files_are_read_or_refused(name: str) -> None:
+def test_reader_accepts_damaged_files_or_raises_an_expected_error(name: str) -> None:
     target = TARGETS[name]
     files = target.files()
     ends = time.monotonic() + SECONDS / len(TARGETS)

@@ -1,4 +1,4 @@
-"""Trials written by hand, a photo each."""
+"""Build hand-written trials, one per photo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def photo(
     times: int = 1,
     **more: object,
 ) -> list[dict[str, object]]:
-    """So many photos that are answered alike."""
+    """Return rows for `times` photos that have the same answer."""
     condition = "natural" if head is None else "congruent" if head == gaze else "incongruent"
     row: dict[str, object] = {
         "respondent": "m",
@@ -52,7 +52,7 @@ SCHEMA: dict[str, pl.DataType] = {
 
 
 def table(*groups: list[dict[str, object]]) -> pl.DataFrame:
-    """Trials with measures; photos without a name get one each."""
+    """Return trials with measures, and number the photos that have no name."""
     rows = [row for group in groups for row in group]
     named = [{"stimulus_id": str(number), **row} for number, row in enumerate(rows)]
     return with_measures(pl.DataFrame(named, schema=SCHEMA))

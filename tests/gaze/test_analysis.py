@@ -17,6 +17,7 @@ from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.gaze.tables import to_markdown, to_text
 from spotball_core.schema.record import Record
+from tests.failures import raises
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ def report(trials: Trials) -> GazeReport:
 
 
 def rounded(record: Record) -> Any:
-    """All that a record holds, with numbers to five digits, and those that are nothing but rounding as 0."""
+    """Return the values of a record, rounded to four digits, with values near zero as 0."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, float):
@@ -50,7 +51,7 @@ def rounded(record: Record) -> Any:
     return plain(record.model_dump())
 
 
-def test_the_contract_of_the_json(report: GazeReport) -> None:
+def test_report_json_has_the_documented_keys_and_types(report: GazeReport) -> None:
     said = json.loads(report.model_dump_json())
     assert [one["respondent"] for one in said["respondents"]] == ["heady", "sharp"]
     for one in said["respondents"]:
@@ -66,7 +67,7 @@ def test_the_contract_of_the_json(report: GazeReport) -> None:
     assert GazeReport.model_validate(said) == report
 
 
-def test_accuracy_is_of_the_natural_condition(trials: Trials, report: GazeReport) -> None:
+def test_accuracy_uses_the_natural_condition_if_there_is_one(trials: Trials, report: GazeReport) -> None:
     natural = with_measures(trials.of("heady")).filter(condition="natural", n_objects=3)
     assert report.respondents[0].accuracy["3"] == pytest.approx(natural["correct"].mean())
     assert report.respondents[0].accuracy_of == "natural"
@@ -78,16 +79,18 @@ def test_accuracy_is_of_the_natural_condition(trials: Trials, report: GazeReport
 
 
 @pytest.mark.slow
-def test_a_respondent_alone_and_among_others_is_tested_alike(trials: Trials, report: GazeReport) -> None:
+def test_analyze_gives_the_same_results_for_one_respondent_and_for_parallel_jobs(
+    trials: Trials, report: GazeReport
+) -> None:
     alone = analyze(Trials(trials.of("sharp")), GazeOptions(bootstrap=200))
-    # Sums over other numbers of threads round otherwise.
+    # Sums over a different number of threads have different rounding errors.
     assert rounded(alone.respondents[0]) == rounded(report.respondents[1])
     parallel = analyze(trials, GazeOptions(bootstrap=200, jobs=2))
     assert rounded(parallel) == rounded(report)
 
 
 @pytest.mark.slow
-def test_order_and_seed_do_not_matter_to_tests(trials: Trials, report: GazeReport) -> None:
+def test_analyze_does_not_depend_on_row_order_or_seed(trials: Trials, report: GazeReport) -> None:
     turned = Trials(trials.frame.sample(fraction=1, shuffle=True, seed=4).sort("respondent", maintain_order=True))
     found = analyze(turned, GazeOptions(bootstrap=0, seed=9))
     for one, again in zip(report.respondents, found.respondents, strict=True):
@@ -99,7 +102,7 @@ def test_order_and_seed_do_not_matter_to_tests(trials: Trials, report: GazeRepor
     assert found.provenance.data == report.provenance.data
 
 
-def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
+def test_cells_are_means_of_their_trials(trials: Trials, report: GazeReport) -> None:
     rows = with_measures(trials.of("heady"))
     wanted = {"view": "left", "proximity": "3"}
     (cell,) = [one for one in report.respondents[0].cells if one.by == wanted]
@@ -117,7 +120,7 @@ def test_cells_are_plain_means(trials: Trials, report: GazeReport) -> None:
 
 
 @pytest.mark.slow
-def test_people_are_the_reference_where_they_answered(trials: Trials) -> None:
+def test_human_responses_replace_the_published_reference(trials: Trials) -> None:
     people = simulate(Observer("eye", noise=0.2, stimulus_noise=0.1), DESIGN, prompts=2, respondent="human", seed=8)
     found = analyze(together([Trials(trials.of("heady")), people]), GazeOptions(bootstrap=0))
     assert found.provenance.people == "human"
@@ -126,7 +129,7 @@ def test_people_are_the_reference_where_they_answered(trials: Trials) -> None:
     assert found.respondents[1].tests["1"].numbers["people"] == "published"
 
 
-def test_holm_adjusts_over_a_respondents_tests(report: GazeReport, trials: Trials) -> None:
+def test_holm_adjusts_p_over_the_tests_of_a_respondent(report: GazeReport, trials: Trials) -> None:
     policy = TestPolicy(multiplicity="holm")
     found = analyze(Trials(trials.of("heady")), GazeOptions(policy=policy, bootstrap=0)).respondents[0]
     for key, plain in report.respondents[0].tests.items():
@@ -139,7 +142,7 @@ def test_holm_adjusts_over_a_respondents_tests(report: GazeReport, trials: Trial
 
 
 @pytest.mark.slow
-def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
+def test_report_has_optional_checks_if_the_data_and_options_allow_them(trials: Trials) -> None:
     models = {"heady": ModelFacts(date(2025, 1, 1), 7.0)}
     options = GazeOptions(bootstrap=0, hinted=("2", "3"), compare=("heady", "sharp"), models=models)
     timed = Trials(trials.frame.with_columns(response_time=1.0 + pl.int_range(pl.len()) % 7))
@@ -155,7 +158,7 @@ def test_the_other_checks_are_there_where_they_can_be(trials: Trials) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_unusual_is_said(trials: Trials) -> None:
+def test_report_warns_about_unmatched_choices_and_different_photos(trials: Trials) -> None:
     frame = trials.of("heady")
     few = frame.with_columns(choice=pl.when(pl.int_range(pl.len()) % 10 > 0).then("choice"))
     other = trials.of("sharp").filter(pl.col("view") == "front")
@@ -170,30 +173,32 @@ def test_what_is_unusual_is_said(trials: Trials) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (GazeOptions(people="nobody"), "unknown respondent 'nobody'"),
-        (GazeOptions(compare=("heady", "x")), "unknown respondent 'x'"),
-        (GazeOptions(hinted=("99",)), "no trial has the prompt 99"),
+        (GazeOptions(people="nobody"), "unknown-name"),
+        (GazeOptions(compare=("heady", "x")), "unknown-name"),
+        (GazeOptions(hinted=("99",)), "unknown-name:--hinted"),
     ],
 )
-def test_names_that_are_not_there_are_refused(trials: Trials, options: GazeOptions, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_analyze_with_an_unknown_respondent_or_prompt_is_an_error(
+    trials: Trials, options: GazeOptions, said: str
+) -> None:
+    with raises(OptionError, said):
         analyze(trials, options)
 
 
-def test_no_trials_are_refused(trials: Trials) -> None:
-    with pytest.raises(OptionError, match="the files contain only attention checks"):
+def test_analyze_without_trials_is_an_error(trials: Trials) -> None:
+    with raises(OptionError, "no-data"):
         analyze(Trials(trials.frame.clear(), n_checks=3))
 
 
-def test_files_are_put_together_once(trials: Trials) -> None:
-    with pytest.raises(OptionError, match="two files contain the trial of heady"):
+def test_together_with_duplicate_trials_or_conflicting_stimuli_is_an_error(trials: Trials) -> None:
+    with raises(OptionError, "duplicate"):
         together([trials, trials])
     moved = trials.of("heady").with_columns(respondent=pl.lit("other"), proximity=pl.lit(1, pl.Int64))
-    with pytest.raises(OptionError, match="describe the stimulus 1008 differently"):
+    with raises(OptionError, "incompatible-data"):
         together([trials, Trials(moved)])
 
 
-def test_the_text_forms_carry_verdicts_and_signature(report: GazeReport) -> None:
+def test_text_and_markdown_contain_verdicts_and_signature(report: GazeReport) -> None:
     for text in (to_text(report), to_markdown(report)):
         assert "head-only" in text
         assert "people (published)" in text

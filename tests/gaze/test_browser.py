@@ -26,7 +26,7 @@ COLORS = {"a": "#111111", "b": "#222222"}
 
 
 def answers() -> Trials:
-    """On `disputed`, a chooses cup, cup, pen and b chooses key: shares 1/3, 1/6 and 1/2."""
+    """Return trials of two respondents; on `disputed`, the mean shares are 1/3, 1/6 and 1/2."""
     given = [
         ("a", "calm", "pen"),
         ("b", "calm", "pen"),
@@ -46,15 +46,15 @@ def answers() -> Trials:
     return make_trials(trials, STIMULI)
 
 
-def test_disagreement_by_hand() -> None:
+def test_disagreement_equals_a_hand_calculation() -> None:
     found = disagreement(answers())
     assert found["stimulus_id"].to_list() == ["disputed", "free", "calm"]
-    # On `free`: cup 1/2 of a, 1 of b, mean 3/4; pen 1/4.
+    # On `free`, respondent a chooses the cup half of the time and b always: the shares are 3/4 and 1/4.
     expected = [1 - (1 / 9 + 1 / 36 + 1 / 4), 1 - (9 / 16 + 1 / 16), 0]
     assert found["disagreement"].to_list() == pytest.approx(expected)
 
 
-def test_every_photo_has_a_row_with_its_targets_and_choices(tmp_path: Path) -> None:
+def test_browser_has_a_row_for_each_photo_with_its_targets_and_choices(tmp_path: Path) -> None:
     section = browser(answers(), None, COLORS)
     assert section is not None
     assert section.photos is None

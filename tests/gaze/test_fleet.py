@@ -12,11 +12,12 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.fleet import ModelFacts, against_chance, compare_two, read_models, trend, trends
 from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from tests.failures import raises
 from tests.gaze.photos import photo, table
 
 
 def fleet() -> pl.DataFrame:
-    """Twenty that guess, three that see a little, on 900 synthetic photos each."""
+    """Simulate 20 guessing and 3 slightly better respondents on 900 photos each."""
     design = factorial_design()[:900]
     weak = Observer("eye", noise=1.5, lapse=0.5)
     trials = [simulate(Observer("guess"), design, prompts=1, respondent=f"guess {k}", seed=k).frame for k in range(20)]
@@ -24,12 +25,12 @@ def fleet() -> pl.DataFrame:
     return with_measures(pl.concat(trials))
 
 
-def test_a_fleet_against_chance() -> None:
+def test_against_chance_separates_guessing_and_better_respondents() -> None:
     found = against_chance(fleet())
     assert len(found.respondents) == 23
     sees = [one for one in found.respondents if one.respondent.startswith("sees")]
     assert all(one.above(one.p_exact_holm, 0.05) for one in sees)
-    # Twenty guess; by chance one in forty would be significantly better without an adjustment.
+    # Without an adjustment, 1 of 40 guessing respondents would be significantly better by chance.
     assert found.not_above["z_holm"] == found.not_above["exact_holm"] == 20
     assert 17 <= found.not_above["z"] <= 20
     for one in found.respondents:
@@ -38,8 +39,8 @@ def test_a_fleet_against_chance() -> None:
         assert one.p_exact == pytest.approx(one.p, abs=0.06)
 
 
-def test_one_respondent_by_hand() -> None:
-    # Six of ten right with two objects, five of six with three: chance (10/2 + 6/3) / 16 = 7/16.
+def test_against_chance_of_one_respondent_equals_a_hand_calculation() -> None:
+    # There are 10 photos with two objects and 6 with three, so chance is (10/2 + 6/3) / 16 = 7/16.
     rows = table(photo(0, times=6), photo(1, times=4), photo(0, n=3, times=5), photo(None, n=3))
     (one,) = against_chance(rows).respondents
     assert (one.n_trials, one.accuracy, one.chance) == (16, 11 / 16, pytest.approx(7 / 16))
@@ -48,13 +49,13 @@ def test_one_respondent_by_hand() -> None:
     assert one.p_exact == pytest.approx(both[both <= both[11] * (1 + 1e-9)].sum())
 
 
-def test_worse_than_chance_is_not_above() -> None:
+def test_against_chance_does_not_count_worse_than_chance_as_above() -> None:
     found = against_chance(table(photo(1, times=40)))
     assert found.respondents[0].p < 0.001
     assert found.not_above == dict.fromkeys(("z", "z_holm", "exact", "exact_holm"), 1)
 
 
-def test_a_trend_is_scipys() -> None:
+def test_trend_equals_scipy_linregress_and_spearmanr() -> None:
     x, y = np.arange(8.0), np.array([0.3, 0.35, 0.31, 0.4, 0.38, 0.45, 0.41, 0.5])
     found = trend("year", x, y)
     line = stats.linregress(x, y)
@@ -67,7 +68,7 @@ def test_a_trend_is_scipys() -> None:
     assert trend("year", [1, 1, 1], [0.1, 0.2, 0.3]) is None
 
 
-def test_trends_over_dates_and_sizes_leave_out_what_is_not_known() -> None:
+def test_trends_exclude_models_without_a_date_or_size() -> None:
     accuracy = {"a": 0.40, "b": 0.44, "c": 0.43, "d": 0.47, "huge": 0.9}
     models = {
         "a": ModelFacts(date(2024, 1, 1), 2.0),
@@ -82,7 +83,7 @@ def test_trends_over_dates_and_sizes_leave_out_what_is_not_known() -> None:
     assert (by_size.of, by_size.n, by_size.n_left_out) == ("billions of parameters", 3, 2)
 
 
-def test_facts_about_models_are_read(tmp_path: Path) -> None:
+def test_read_models_parses_valid_files_and_lists_all_problems(tmp_path: Path) -> None:
     path = tmp_path / "models.csv"
     path.write_text("respondent,released,parameters\na,2024-05-01,7\nb,,\n", encoding="utf-8")
     assert read_models(path) == {"a": ModelFacts(date(2024, 5, 1), 7.0), "b": ModelFacts(None, None)}
@@ -93,7 +94,7 @@ def test_facts_about_models_are_read(tmp_path: Path) -> None:
     assert error.value.total == 4
 
 
-def test_two_resolutions() -> None:
+def test_compare_two_uses_shared_photos_only_and_needs_some() -> None:
     low = [
         row | {"respondent": "low", "stimulus_id": str(k)}
         for k, row in enumerate(photo(0, times=39) + photo(1, times=61))
@@ -107,7 +108,7 @@ def test_two_resolutions() -> None:
     assert (found.n_a, found.n_b, found.accuracy_b) == (100, 100, 0.52)
     chi2 = stats.chi2_contingency([[39, 61], [52, 48]], correction=False)
     assert found.p == pytest.approx(chi2.pvalue)
-    with pytest.raises(OptionError, match="the respondent 'x' has no trials"):
+    with raises(OptionError, "no-data"):
         compare_two(table(low), "low", "x")
-    with pytest.raises(OptionError, match="did not answer any photo in common"):
+    with raises(OptionError, "no-data"):
         compare_two(table(low, extra), "low", "high")

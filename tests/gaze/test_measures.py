@@ -17,6 +17,7 @@ from spotball_core.gaze.measures import (
     wrongness,
 )
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from tests.failures import raises
 
 
 @st.composite
@@ -26,23 +27,23 @@ def rows_of_objects(draw: st.DrawFn) -> tuple[int, int, int]:
 
 
 @given(rows_of_objects())
-def test_wrongness_by_counting(row: tuple[int, int, int]) -> None:
+def test_wrongness_equals_counted_distances(row: tuple[int, int, int]) -> None:
     n, gaze, choice = row
-    # One plus the number of objects between two, as the paper has it; 0 of an object to itself.
+    # In the paper, a distance is 1 plus the number of objects between the two; it is 0 for the same object.
     distances = [0 if c == gaze else 1 + sum(min(c, gaze) < k < max(c, gaze) for k in range(n)) for c in range(n)]
     assert reach(n, gaze) == max(distances)
     assert wrongness(n, gaze, choice) == pytest.approx(distances[choice] / max(distances))
     assert expected_wrongness(n, gaze) == pytest.approx(np.mean(distances) / max(distances))
 
 
-def test_two_cases_by_hand() -> None:
-    # The paper's: the second of four is right, the third was chosen: one of two steps that are possible.
+def test_wrongness_of_two_cases_equals_a_hand_calculation() -> None:
+    # The example of the paper: the second of four is right, the third was chosen, and 2 steps are possible.
     assert (wrongness(4, 1, 2), expected_wrongness(4, 1)) == (0.5, 0.5)
-    # The middle of three is right: both others are one step away, which is as far as it goes.
+    # The middle of three is right: both others are one step away, which is the maximum.
     assert (wrongness(3, 1, 0), expected_wrongness(3, 1)) == (1.0, pytest.approx(2 / 3))
 
 
-def test_measures_of_trials_by_hand() -> None:
+def test_with_measures_equals_a_hand_calculation() -> None:
     trials = pl.DataFrame(
         {"n_objects": [4, 3, 2], "gaze": [0, 1, 1], "head": [2, 1, None], "choice": [3, None, 1]},
         schema=dict.fromkeys(("n_objects", "gaze", "head", "choice"), pl.Int64),
@@ -58,7 +59,7 @@ def test_measures_of_trials_by_hand() -> None:
     assert found["expected_dist_to_head"].to_list()[0] == pytest.approx((2 + 1 + 0 + 1) / 4 / 2)
 
 
-def test_guessing_has_the_expected_wrongness() -> None:
+def test_simulated_guessing_has_the_expected_wrongness() -> None:
     trials = with_measures(simulate(Observer("guess"), factorial_design(), prompts=40, seed=1).frame)
     by = trials.group_by("n_objects", "gaze").agg(
         pl.col("wrongness").mean(), pl.col("expected_wrongness").first(), n=pl.len()
@@ -68,40 +69,40 @@ def test_guessing_has_the_expected_wrongness() -> None:
 
 
 @given(st.integers(0, 30), st.integers(1, 30))
-def test_wilsons_interval_is_scipys(successes: int, more: int) -> None:
+def test_wilson_interval_equals_scipy(successes: int, more: int) -> None:
     n = successes + more
     theirs = stats.binomtest(successes, n).proportion_ci(method="wilson")
     assert wilson(successes, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_one_trial_a_photo_has_wilsons_interval() -> None:
+def test_share_with_one_trial_per_photo_has_a_wilson_interval() -> None:
     found = share([1, 0, 1, 1], ["a", "b", "c", "d"])
     assert (found.value, found.interval, found.n_stimuli) == (0.75, "wilson", 4)
     assert found.ci95 == pytest.approx(wilson(3, 4))
 
 
-def test_the_bootstrap_draws_photos_with_all_their_trials() -> None:
+def test_share_bootstrap_resamples_photos_with_all_their_trials() -> None:
     generator = np.random.default_rng(5)
     stimulus = np.repeat(np.arange(30), 8)
     values = (generator.random(30)[stimulus] > 0.4).astype(float)
     found = share(values, stimulus, resamples=4000)
     means = values.reshape(30, 8).mean(axis=1)
     assert found.ci95 is not None
-    # Photos answer all alike here, so that eight trials say no more than one: the spread is that of 30 numbers.
+    # All trials of a photo have the same answer, so the spread is that of 30 independent values.
     spread = means.std() / np.sqrt(30)
     assert (found.ci95[1] - found.ci95[0]) / (2 * 1.96 * spread) == pytest.approx(1, abs=0.08)
-    # With plain loops, the same up to chance.
+    # A bootstrap with plain loops gives the same interval up to chance.
     drawn = [means[generator.integers(0, 30, 30)].mean() for _ in range(4000)]
     assert found.ci95 == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
 
 
-def test_a_share_may_go_without_interval_but_not_without_trials() -> None:
+def test_share_without_resamples_has_no_interval_and_without_values_is_an_error() -> None:
     assert share([1, 0], ["a", "a"], resamples=0).ci95 is None
-    with pytest.raises(OptionError, match="at least one value"):
+    with raises(OptionError, "no-data:values"):
         share([], [])
 
 
-def test_accuracy_by_number_of_objects_against_chance() -> None:
+def test_accuracy_by_objects_of_guessing_contains_chance() -> None:
     trials = with_measures(simulate(Observer("guess"), factorial_design(), seed=2).frame)
     found = accuracy_by_objects(trials)
     assert list(found) == [2, 3, 4]
@@ -113,7 +114,7 @@ def test_accuracy_by_number_of_objects_against_chance() -> None:
         assert one.ci95[0] < 1 / n_objects < one.ci95[1]
 
 
-def test_an_interval_of_equal_photos_has_a_width_and_stays_within_0_and_1() -> None:
+def test_share_of_identical_photos_has_a_wilson_interval_within_0_and_1() -> None:
     all_right = share([1.0] * 20, np.repeat(range(10), 2))
     assert all_right.interval == "wilson"
     assert all_right.ci95 == pytest.approx(wilson(10, 10))

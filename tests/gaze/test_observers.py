@@ -7,6 +7,7 @@ import pytest
 from spotball_core.errors import OptionError
 from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, simulate
+from tests.failures import raises
 
 DESIGN = factorial_design()
 
@@ -16,55 +17,55 @@ def exact(cue: Cue, weight: float = 0.5) -> pl.DataFrame:
     return with_measures(simulate(observer, DESIGN).frame)
 
 
-def test_who_follows_the_eyes_is_always_right() -> None:
+def test_eye_observer_without_noise_is_always_right() -> None:
     assert exact("eye")["correct"].mean() == 1
 
 
-def test_who_follows_the_head_chooses_its_target() -> None:
+def test_head_observer_without_noise_always_chooses_the_head_target() -> None:
     trials = exact("head")
     assert trials["is_head"].drop_nulls().mean() == 1
     assert trials.filter(condition="congruent")["correct"].mean() == 1
     assert trials.filter(condition="incongruent")["correct"].mean() == 0
 
 
-def test_a_coin_is_all_or_nothing_whatever_the_distance() -> None:
+def test_coin_observer_chooses_head_or_eyes_independently_of_the_distance() -> None:
     trials = exact("coin", weight=0.3).filter(condition="incongruent")
     assert ((trials["is_head"] == 1) | (trials["correct"] == 1)).all()
     by = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean(), n=pl.len())
     assert ((by["is_head"] - 0.3).abs() < 4 * 0.46 / by["n"].sqrt()).all()
 
 
-def test_a_compromise_lies_between_and_moves_with_the_eyes() -> None:
+def test_compromise_observer_chooses_between_head_and_eyes() -> None:
     trials = exact("compromise", weight=0.6).filter(condition="incongruent")
     shares = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean()).sort("dist_eye_head")["is_head"].to_list()
-    # 0.4 of the way from the head to the eyes: less than half an object at a distance of 1, more at 2 and 3.
+    # The shift from the head is less than half an object at a distance of 1, and more at 2 and 3.
     assert shares == [1.0, 0.0, 0.0]
     low = trials.select(pl.min_horizontal("gaze", "head")).to_series()
     high = trials.select(pl.max_horizontal("gaze", "head")).to_series()
     assert trials["choice"].is_between(low, high).all()
 
 
-def test_a_shift_leaves_the_head_as_often_whatever_the_eyes_do() -> None:
+def test_shift_observer_chooses_the_head_independently_of_the_eyes() -> None:
     trials = exact("shift", weight=0.7).filter(pl.col("condition") != "natural")
     by = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean(), n=pl.len())
     assert len(by) == 4
     assert ((by["is_head"] - 0.7).abs() < 4 * 0.46 / by["n"].sqrt()).all()
 
 
-def test_who_guesses_chooses_each_object_equally_often() -> None:
+def test_guess_observer_chooses_each_object_equally_often() -> None:
     trials = exact("guess")
     counts = trials.filter(n_objects=4)["choice"].value_counts()["count"]
     assert ((counts / counts.sum() - 0.25).abs() < 4 * 0.44 / np.sqrt(counts.sum())).all()
 
 
-def test_lapses_are_as_many_as_asked_for() -> None:
+def test_observer_lapses_at_the_given_rate() -> None:
     observer = Observer("eye", noise=0, stimulus_noise=0, lapse=0.3, prompt_spread=0)
     trials = with_measures(simulate(observer, DESIGN).frame).filter(n_objects=2)
-    # Half of the guesses between two are right.
+    # With two objects, half of the guesses are right.
     assert trials["correct"].mean() == pytest.approx(1 - 0.3 / 2, abs=4 * 0.36 / np.sqrt(len(trials)))
 
 
-def test_noise_grows_with_proximity_and_from_the_side() -> None:
+def test_observer_noise_grows_with_proximity_and_side_view() -> None:
     observer = Observer("eye", noise=0.3, closeness=0.6, side=0.6, lapse=0)
     trials = with_measures(simulate(observer, DESIGN).frame)
     near = trials.group_by("proximity").agg(pl.col("correct").mean()).sort("proximity")["correct"].to_list()
@@ -73,13 +74,13 @@ def test_noise_grows_with_proximity_and_from_the_side() -> None:
     assert all(trials.filter(view=view)["correct"].mean() < front for view in ("left", "right"))  # type: ignore[operator]
 
 
-def test_noise_of_a_photo_is_shared_by_its_trials() -> None:
+def test_stimulus_noise_is_shared_by_the_trials_of_a_photo() -> None:
     observer = Observer("eye", noise=0, stimulus_noise=0.6, lapse=0)
     each = simulate(observer, DESIGN).frame.group_by("stimulus_id").agg(pl.col("choice").n_unique())
     assert (each["choice"] == 1).all()
 
 
-def test_the_same_seed_gives_the_same_trials() -> None:
+def test_simulate_with_the_same_seed_gives_the_same_trials() -> None:
     one, again, other = (simulate(Observer("coin"), DESIGN[:50], seed=seed).frame for seed in (3, 3, 4))
     assert one.equals(again)
     assert not one.equals(other)
@@ -89,13 +90,13 @@ def test_the_same_seed_gives_the_same_trials() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"cue": "ear"}, "unknown observer 'ear'"),
-        ({"cue": "eye", "weight": 2}, "weight"),
-        ({"cue": "eye", "noise": -1}, "noise"),
+        ({"cue": "ear"}, "unknown-name"),
+        ({"cue": "eye", "weight": 2}, "invalid-option:weight"),
+        ({"cue": "eye", "noise": -1}, "invalid-option:noise"),
     ],
 )
-def test_an_observer_that_cannot_be_is_refused(wrong: dict[str, object], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_invalid_observer_or_prompts_is_an_error(wrong: dict[str, object], said: str) -> None:
+    with raises(OptionError, said):
         Observer(**wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match="prompts: found 0"):
+    with raises(OptionError, "invalid-option:prompts"):
         simulate(Observer("eye"), DESIGN[:2], prompts=0)

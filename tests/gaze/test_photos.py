@@ -19,7 +19,7 @@ COLORS = {"a": "#111111", "b": "#222222", "c <i>": "#333333"}
 
 
 def drawn(folder: Path, *stimuli: Stimulus, size: tuple[int, int] = (400, 200)) -> tuple[Stimulus, ...]:
-    """With a photo each, whose green is the number of it."""
+    """Write a photo for each stimulus, with its number as the green value, and return the stimuli with paths."""
     found = []
     for number, one in enumerate(stimuli):
         Image.new("RGB", size, (200, 10 * number, 30)).save(folder / f"{number}.png")
@@ -35,7 +35,7 @@ def stimulus(name: str, **more: object) -> Stimulus:
 POINTS = ((0.25, 0.5), (0.5, 0.5), (0.75, 0.98))
 
 
-def test_marks_by_hand(tmp_path: Path) -> None:
+def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
     (one,) = drawn(tmp_path, stimulus("x", head_target="cup", points=POINTS))
     answers = [("a", "cup")] * 3 + [("a", "key"), ("b", "pen"), ("b", None)]
     trials = make_trials(
@@ -51,7 +51,7 @@ def test_marks_by_hand(tmp_path: Path) -> None:
         "b: pen 1, unmatched 1 of 2",
     )
     assert sheet.key == (("a", "#111111"), ("b", "#222222"))
-    # A photo 400 pixels wide: outlines of 18; discs of 9 at most, side by side, 30.6 below or, at the edge, above.
+    # At a width of 400 pixels, outlines have a radius of 18 and discs of at most 9, 30.6 below or above the object.
     outlines = {(mark.kind, mark.x, mark.y) for mark in card.marks if not mark.color}
     assert outlines == {("eyes", 200.0, 100.0), ("head", 100.0, 100.0)}
     discs = [(mark.color, mark.x, mark.y, mark.radius) for mark in card.marks if mark.color]
@@ -65,7 +65,7 @@ def test_marks_by_hand(tmp_path: Path) -> None:
     ]
 
 
-def test_a_photo_of_each_kind_with_proximity_going_round(tmp_path: Path) -> None:
+def test_photo_sheet_shows_each_condition_and_view_with_varying_proximity(tmp_path: Path) -> None:
     design = factorial_design()
     shown = drawn(tmp_path, *(one for one in design if len(one.objects) == 4 and one.objects[0] == "object a"))
     trials = simulate(Observer("eye"), shown, prompts=1, respondent="a")
@@ -83,7 +83,7 @@ def test_a_photo_of_each_kind_with_proximity_going_round(tmp_path: Path) -> None
         assert image.size == (400, 200)
 
 
-def test_photos_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
+def test_photo_sheet_skips_missing_damaged_and_outside_photos(tmp_path: Path) -> None:
     inside = tmp_path / "photos"
     inside.mkdir()
     known = drawn(inside, *(stimulus(name) for name in "abcd"))
@@ -101,7 +101,7 @@ def test_photos_that_are_not_there_are_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_shows_them(tmp_path: Path) -> None:
+def test_report_page_shows_photos_only_if_files_exist(tmp_path: Path) -> None:
     kinds = [{}, {"head_target": "pen"}, {"head_target": "cup"}]
     named = [stimulus(f"{n} <b>", points=POINTS, **kinds[n % 3]) for n in range(9)]
     shown = drawn(tmp_path, *named)
@@ -111,12 +111,12 @@ def test_the_page_shows_them(tmp_path: Path) -> None:
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     page = parsed(text)
     assert ">Photos <a " in text
-    # One photo of each condition, and all nine by disagreement.
+    # The page shows one photo per condition, and all nine sorted by disagreement.
     assert len(page.all("article")) == 3 + 9
     assert "<b>" not in text
     assert text.count("data:image/webp") == 3 + 9
     assert "chosen by c &lt;i&gt;" in text
-    # Without files there is no such section, and all else is there.
+    # Without the files, only this section is missing.
     write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path / "none"))
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert ">Photos <a " not in text

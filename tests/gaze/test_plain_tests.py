@@ -25,7 +25,7 @@ X, Y = RNG.normal(0.4, 1, 20), RNG.normal(0, 2, 31)
 
 
 @pytest.mark.parametrize("sides", ["two-sided", "greater"])
-def test_one_sample_is_scipys(sides: str) -> None:
+def test_one_sample_equals_scipy_ttest_1samp(sides: str) -> None:
     theirs = stats.ttest_1samp(X, 0.1, alternative=sides)
     mine = one_sample(X, 0.1, sides)  # type: ignore[arg-type]
     assert mine is not None
@@ -34,7 +34,7 @@ def test_one_sample_is_scipys(sides: str) -> None:
     assert mine.ci95 == pytest.approx((both.low - 0.1, both.high - 0.1))
 
 
-def test_welch_is_scipys() -> None:
+def test_welch_equals_scipy_ttest_ind() -> None:
     theirs = stats.ttest_ind(X, Y, equal_var=False)
     mine = welch(X, Y)
     assert mine is not None
@@ -43,27 +43,27 @@ def test_welch_is_scipys() -> None:
     assert mine.ci95 == pytest.approx((ends.low, ends.high))
 
 
-def test_a_slope_alone_is_scipys() -> None:
+def test_regression_slope_equals_scipy_linregress() -> None:
     x = RNG.normal(size=31)
     theirs, mine = stats.linregress(x, Y), regression_slope(x, Y)
     assert mine is not None
     assert (mine.estimate, mine.se, mine.p) == pytest.approx((theirs.slope, theirs.stderr, theirs.pvalue))
 
 
-def test_a_slope_beside_others_is_that_of_least_squares() -> None:
+def test_regression_slope_with_covariates_equals_least_squares() -> None:
     others = [RNG.normal(size=31), (np.arange(31) % 2).astype(float)]
     x = RNG.normal(size=31) + others[0]
     matrix = np.column_stack([np.ones(31), *others, x])
     beta, residual, *_ = np.linalg.lstsq(matrix, Y, rcond=None)
     se = np.sqrt(residual[0] / (31 - 4) * np.linalg.inv(matrix.T @ matrix)[-1, -1])
-    # A column that says nothing new costs nothing.
+    # A collinear column does not change the degrees of freedom.
     mine = regression_slope(x, Y, [*others, others[0] + 2 * others[1]])
     assert mine is not None
     assert (mine.estimate, mine.se, mine.df) == pytest.approx((beta[-1], se, 27))
     assert mine.p == pytest.approx(2 * stats.t.sf(abs(beta[-1] / se), 27))
 
 
-def test_where_nothing_varies_there_is_no_doubt() -> None:
+def test_tests_of_constant_data_return_p_of_0_or_1() -> None:
     above, at, below = one_sample([1, 1, 1]), one_sample([0, 0]), one_sample([-1, -1], sides="greater")
     assert above is not None
     assert (above.p, above.t, above.ci95) == (0.0, None, None)
@@ -76,7 +76,7 @@ def test_where_nothing_varies_there_is_no_doubt() -> None:
     assert (exact.estimate, exact.p) == (pytest.approx(3), 0.0)
 
 
-def test_too_little_gives_no_test() -> None:
+def test_tests_with_too_little_data_return_none() -> None:
     assert one_sample([1]) is None
     assert welch([1, 2], [1]) is None
     assert regression_slope([1, 2], [1, 2]) is None
@@ -84,12 +84,12 @@ def test_too_little_gives_no_test() -> None:
     assert regression_slope([1, 2, 3, 4], [1, 2, 3, 4], [[2, 4, 6, 8]]) is None
 
 
-def test_proportions_by_hand() -> None:
-    # 42 of 100 against 0.35: 0.07 / sqrt(0.35 * 0.65 / 100) = 1.4676.
+def test_proportion_tests_equal_hand_calculation_and_scipy() -> None:
+    # For 42 of 100 against 0.35, z is 0.07 / sqrt(0.35 * 0.65 / 100) = 1.4676.
     found = proportion_z(42, 100, 0.35)
     assert found.z == pytest.approx(0.07 / np.sqrt(0.35 * 0.65 / 100))
     assert found.p == pytest.approx(2 * stats.norm.sf(1.467599), abs=1e-6)
-    # Two proportions: the square of z is the chi-squared statistic of the table.
+    # For two proportions, z squared is the chi-squared statistic of the table.
     chi2 = stats.chi2_contingency([[39, 61], [52, 48]], correction=False)
     assert two_proportions(39, 100, 52, 100).z == pytest.approx(-np.sqrt(chi2.statistic))
     assert two_proportions(39, 100, 52, 100).p == pytest.approx(chi2.pvalue)
@@ -97,7 +97,7 @@ def test_proportions_by_hand() -> None:
     assert two_proportions(5, 5, 9, 9).p == 1.0
 
 
-def test_impossible_shares_are_refused() -> None:
+def test_proportion_tests_with_invalid_counts_are_errors() -> None:
     with pytest.raises(OptionError):
         proportion_z(0, 0, 0.5)
     with pytest.raises(OptionError):
@@ -107,14 +107,14 @@ def test_impossible_shares_are_refused() -> None:
 
 
 @given(st.integers(1, 60), st.data())
-def test_with_one_chance_it_is_the_binomial_test(n: int, data: st.DataObject) -> None:
+def test_exact_p_with_one_chance_level_equals_the_binomial_test(n: int, data: st.DataObject) -> None:
     successes, chance = data.draw(st.integers(0, n)), data.draw(st.sampled_from([0.25, 1 / 3, 0.5]))
     assert exact_p(successes, [(n, chance)]) == pytest.approx(stats.binomtest(successes, n, chance).pvalue)
     above = stats.binomtest(successes, n, chance, alternative="greater").pvalue
     assert exact_p(successes, [(n, chance)], "greater") == pytest.approx(above)
 
 
-def test_different_chances_by_enumeration() -> None:
+def test_exact_p_with_several_chance_levels_equals_enumeration() -> None:
     groups = [(2, 0.5), (3, 1 / 3), (1, 0.25)]
     chances = [chance for n, chance in groups for _ in range(n)]
     expected = np.zeros(7)
@@ -124,19 +124,19 @@ def test_different_chances_by_enumeration() -> None:
     assert exact_p(5, groups, "greater") == pytest.approx(expected[5:].sum())
 
 
-def test_many_trials_are_summed_too() -> None:
+def test_sum_of_chances_of_many_trials_has_correct_total_and_mean() -> None:
     found = sum_of_chances([(9000, 0.5), (6000, 1 / 3)])
     assert found.sum() == pytest.approx(1)
     assert found @ np.arange(15001) == pytest.approx(9000 / 2 + 6000 / 3)
 
 
-def test_adjustment() -> None:
+def test_adjusted_without_adjustment_and_with_holm() -> None:
     assert adjusted([0.01, 0.04], "none") == [0.01, 0.04]
     assert adjusted([0.01, 0.04], "holm") == [0.02, 0.04]
     assert adjusted([], "holm") == []
 
 
-def test_an_interval_of_shares_stays_within_0_and_1() -> None:
+def test_mean_share_interval_stays_within_0_and_1() -> None:
     shares = [0.999, 0.9, 0.99, 0.995]
     plain, bounded = one_sample(shares), mean_share(shares)
     assert plain is not None

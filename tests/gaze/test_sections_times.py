@@ -17,7 +17,7 @@ DESIGN = [one for one in factorial_design() if one.view == "front" and one.proxi
 
 
 def timed(seconds: list[float | None]) -> GazeReport:
-    """A person who took so long, photo by photo, beside a model without times."""
+    """Return the report of a person with these times per photo, and of a model without times."""
     person = simulate(Observer("eye", noise=0.8), DESIGN, prompts=1, respondent="human", seed=4)
     slow = person.frame.with_columns(
         participant=pl.lit("p"),
@@ -29,7 +29,7 @@ def timed(seconds: list[float | None]) -> GazeReport:
     )
 
 
-def test_kinds_of_times_are_powers_of_two() -> None:
+def test_response_time_bins_are_powers_of_two() -> None:
     seconds = [0.01, 0.2499, 0.25, 0.4, 0.5, 1.0, 1.999, 2.0, 3.0, 4.0, 63.9, 64.0, 900.0, None, 0.0]
     report = timed(seconds)
     cells = {cell.by["seconds_from"]: cell for cell in report.respondents[0].cells if "seconds_from" in cell.by}
@@ -45,7 +45,7 @@ def test_kinds_of_times_are_powers_of_two() -> None:
     assert not [cell for cell in report.respondents[1].cells if "seconds_from" in cell.by]
 
 
-def test_the_section_shows_whose_trials_have_times(tmp_path: Path) -> None:
+def test_times_section_shows_only_respondents_with_response_times(tmp_path: Path) -> None:
     report = timed([0.1, 3.0, 100.0])
     section = times(report)
     assert section is not None
@@ -65,9 +65,9 @@ def test_the_section_shows_whose_trials_have_times(tmp_path: Path) -> None:
     assert times(timed([None])) is None
 
 
-def test_slower_is_said_by_the_doubling() -> None:
+def test_response_time_effect_text_states_the_odds_ratio_per_doubling() -> None:
     counts = {"scale": "", "n_trials": 9, "n_stimuli": 9}
-    # Half the odds at twice the time.
+    # The odds halve if the time doubles.
     halved = Effect(of="response time", estimate=-1.0, ci95=(-2.0, 0.0), p=0.04, method="GLMM", **counts)
     assert said_of(halved) == (
         "if the response time doubles, the odds of a correct answer are multiplied by 0.50 (95% interval 0.25 to "

@@ -1,4 +1,4 @@
-"""The first screen of a gaze analysis: its headline, and what fits into 80 columns."""
+"""Test the first screen of a gaze analysis: its headline, and a table within 80 columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report() -> GazeReport:
     return analyze(trials, GazeOptions(bootstrap=0))
 
 
-def test_the_table_fits_80_columns_and_states_the_numbers_of_the_json(report: GazeReport) -> None:
+def test_summary_table_fits_80_columns_and_has_the_numbers_of_the_report(report: GazeReport) -> None:
     text = to_summary(report)
     lines = text.splitlines()
     body = [line for line in lines if not line.startswith(("warning: ", "spotball-gaze|"))]
@@ -38,7 +38,7 @@ def test_the_table_fits_80_columns_and_states_the_numbers_of_the_json(report: Ga
     assert lines[-1] == report.signature
 
 
-def test_the_headline_counts_respondents_by_type(report: GazeReport) -> None:
+def test_headline_counts_respondents_by_type(report: GazeReport) -> None:
     x, long, y = report.respondents
     several = report.model_copy(
         update={
@@ -54,6 +54,6 @@ def test_the_headline_counts_respondents_by_type(report: GazeReport) -> None:
     )
 
 
-def test_the_headline_of_one_respondent_is_its_summary(report: GazeReport) -> None:
+def test_headline_of_one_respondent_is_its_summary(report: GazeReport) -> None:
     one = report.model_copy(update={"respondents": report.respondents[:1]})
     assert headline(one) == f"x: {report.respondents[0].summary}"

@@ -1,4 +1,4 @@
-"""What tests of generation share."""
+"""Provide fixtures shared by the tests of dataset generation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gen.runs import install, write_config, write_videos
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The test stages, found here and by processes that are given this folder."""
+    """Install the test stages as plugins, and return their folder for use by other processes."""
     folder = install(tmp_path / "plugins")
     monkeypatch.syspath_prepend(folder)
     return folder
@@ -20,7 +20,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of three videos, made with the plain stages and the real check."""
+    """Generate a dataset from three videos with the plain stages and the real artifact check."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(install(folder / "plugins"))

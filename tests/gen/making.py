@@ -1,4 +1,4 @@
-"""Items made of pixels, for tests of single stages."""
+"""Build items from pixels for tests of single stages."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from spotball_gen.items.stage import Context
 def item_of(
     pixels: NDArray[np.uint8], work: Path, ident: str = "match-000001000", sport: str = "soccer", **fields: Any
 ) -> Item:
-    """An item whose frame is a file in the work folder, as the frames' stage leaves it."""
+    """Return an item whose frame is a file in the work folder, as after the frames stage."""
     source = VideoSource("match", "match.avi", sport, "made up", "match.avi", "0" * 64)
     frame = PictureFile.write(work / "frames" / f"{ident}.png", pixels)
     return Item(ident, source, time=1.0, shot=0, frame=frame, **fields)
 
 
 def context_of(work: Path, width: int = 640, height: int = 360, **fields: Any) -> Context:
-    """A run's context in a work folder."""
+    """Return the context of a run in a work folder."""
     return Context(work, Grid(6, 10, width, height), **fields)
 
 
 def printed_offline(code: str, folder: Path) -> str:
-    """What code prints in a process that has no network, as the Hugging Face libraries read their settings once.
+    """Return the output of code in a process without network.
 
-    The process has a secret token, which it must not print. Its argument is the folder.
+    A new process is needed because the Hugging Face libraries read their settings only once. It has a secret
+    token, which it must not print. Its argument is the folder.
     """
     settings = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder), "HF_TOKEN": "hf_thisIsSecret", "OMP_NUM_THREADS": "1"}
     line = [sys.executable, "-c", code, str(folder)]

@@ -1,6 +1,6 @@
-"""Small stages that do what theirs do, quickly and plainly; broken in such ways as their settings say.
+"""Define small and fast stages for tests, which fail in the ways that their settings select.
 
-They are found as another package's are, by entry points: see `tests.gen.runs`.
+They are installed by entry points like the stages of another package: see `tests.gen.runs`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSett
 
 
 class PlainSettings(StageSettings):
-    """What is to happen.
+    """Set how a stage rejects, fails and waits.
 
     Attributes:
-        reject_every: each item whose second is a multiple of it is rejected.
-        fail_at: seconds at which an item fails.
+        reject_every: reject each item whose second is a multiple of this.
+        fail_at: the seconds at which an item fails.
         break_batch: whether a failing item breaks its batch.
         break_run: whether the whole stage is broken.
-        seconds: that an item takes.
+        seconds: the time per item.
     """
 
     reject_every: int = 0
@@ -37,7 +37,7 @@ class PlainSettings(StageSettings):
 
 
 class Plain:
-    """Lets items pass, with their mean as a score."""
+    """Accept items, with their mean as a score."""
 
     Settings: ClassVar[type[StageSettings]] = PlainSettings
     packages: ClassVar[tuple[str, ...]] = ("numpy", "no-such-package")
@@ -76,7 +76,7 @@ class Plain:
 
 
 class Detect(Plain):
-    """A ball and two players, one with an outline and one with a nose, where the item's seed has them."""
+    """Detect a ball and two players, one with an outline and one with a nose, at places given by the seed."""
 
     name = "detect"
 
@@ -95,7 +95,7 @@ class Detect(Plain):
 
 
 class Paint(Plain):
-    """The ball's box filled with a color."""
+    """Fill the ball's box with a color."""
 
     name = "inpaint"
     device: Device = "gpu"
@@ -112,7 +112,7 @@ class Paint(Plain):
 
 
 class Label(Plain):
-    """The cells that the ball covers."""
+    """Label the cells that the ball covers."""
 
     name = "label"
 
@@ -122,7 +122,7 @@ class Label(Plain):
 
 
 class Best(Plain):
-    """Looks at all before it lets the better half pass."""
+    """Wait for all items, and accept the better half."""
 
     kind = "best"
     settles = True
@@ -134,7 +134,7 @@ class Best(Plain):
 
 
 class Forgets(Plain):
-    """Speaks of no item."""
+    """Return no outcome for any item."""
 
     def process(self, items: Sequence[Item]) -> Outcome:
         return Outcome()

@@ -1,4 +1,4 @@
-"""Generation on a Ray cluster, with a worker killed that is at work on items once the first have come back."""
+"""Generate on a Ray cluster, and kill a busy worker once the first items are done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.counting.engines.workers import ACTORS, TASKS, first_at_work
 
 
 class Killing(GenerationRayEngine):
-    """Kills a worker, once."""
+    """Kill one worker during the run."""
 
     killed, names = 0, TASKS
 
@@ -27,7 +27,7 @@ class Killing(GenerationRayEngine):
 
 
 def main(address: str, config: str, out: str, which: str) -> None:
-    """Generate on the cluster at the address, and kill one that is at a `task`, or an `actor`."""
+    """Generate on the cluster at the address, and kill a worker that runs a `task` or an `actor`."""
     Killing.names = ACTORS if which == "actor" else TASKS
     spotball_gen.run.GenerationRayEngine = Killing  # type: ignore[misc]
     spotball_gen.run.generate(Path(config), Path(out), engine="ray", ray_address=address)

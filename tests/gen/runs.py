@@ -1,4 +1,4 @@
-"""Running a generation with the stages of `tests.gen.plain_stages`, in this process or as one of its own."""
+"""Run a generation with the stages of `tests.gen.plain_stages`, in this process or in a new one."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ SIZE = {"width": 160, "height": 96}
 
 
 def install(folder: Path) -> Path:
-    """A folder that, once on the path, has the stages as an installed package would."""
+    """Return a folder that registers the test stages, as an installed package does, once it is on the path."""
     return install_package(folder, "spotball-test-stages", "spotball.stages", ENTRIES)
 
 
 def write_videos(folder: Path, seconds: Mapping[str, int]) -> None:
-    """Synthetic matches so many seconds long, each name's its own."""
+    """Write one synthetic match per name, with the given length in seconds and a seed derived from the name."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, length in seconds.items():
         seed = int.from_bytes(name.encode())
@@ -47,7 +47,7 @@ def write_videos(folder: Path, seconds: Mapping[str, int]) -> None:
 
 
 def write_config(path: Path, *, source: str = "videos", **tables: Mapping[str, Any]) -> Path:
-    """A configuration with the test stages; `tables` add to their settings or replace their kind."""
+    """Write a configuration with the test stages. `tables` add settings to a stage or replace its kind."""
     stages = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
     together: dict[str, dict[str, Any]] = {
         "run": {"seed": 3, **SIZE},
@@ -86,13 +86,13 @@ def run_process(config: Path, out: Path, plugins: Path, *options: str) -> subpro
 
 
 def query(out: Path, text: str) -> list[Any]:
-    # Read-only: connecting to a file that is not there yet would make an empty one.
+    # Open read-only, because SQLite otherwise creates an empty file if the file does not exist.
     with closing(sqlite3.connect(f"file:{out / WORK / LEDGER}?mode=ro", uri=True)) as connection:
         return connection.execute(text).fetchall()
 
 
 def files(out: Path) -> dict[str, bytes]:
-    """What the dataset holds, by name, without the work folder."""
+    """Return the content of each file of the dataset by relative path, without the work folder."""
     return {
         path.relative_to(out).as_posix(): path.read_bytes()
         for path in sorted(out.rglob("*"))

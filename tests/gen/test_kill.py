@@ -1,4 +1,4 @@
-"""What no generation may lose or double: killed, interrupted, started twice, without room; as processes."""
+"""Test that a generation loses and repeats no work if it is killed, interrupted, started twice, or out of space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOW = {"filter": {"reject_every": 7, "seconds": 0.01}, "inpaint": {"seconds": 0
 
 @pytest.fixture(scope="module")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The test stages; only processes use them here."""
+    """Install the test stages for use by child processes."""
     return install(tmp_path_factory.mktemp("plugins") / "plugins")
 
 
@@ -47,14 +47,14 @@ def config(tmp_path: Path, videos: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory, videos: Path, plugins: Path) -> dict[str, bytes]:
-    """The files of a run that nothing disturbed."""
+    """Return the files of an undisturbed run."""
     folder = tmp_path_factory.mktemp("undisturbed")
     (folder / "videos").symlink_to(videos)
     return whole(write_config(folder / "config.toml", **SLOW), folder / "whole", plugins)
 
 
 def stored(out: Path) -> dict[tuple[str, str], Any]:
-    """What stages said, by item and stage, and when."""
+    """Return the stored results by item and stage, with their times."""
     if not (out / ".work/ledger.sqlite").exists() or not query(out, "PRAGMA user_version")[0][0]:
         return {}
     return {row[:2]: row for row in query(out, "SELECT item, stage, outcome, reason, detail, at FROM results")}
@@ -68,13 +68,13 @@ def started(config: Path, out: Path, plugins: Path) -> Iterator[subprocess.Popen
 
 
 def wait_for(out: Path, stage: str, child: subprocess.Popen[str], count: int = 1) -> None:
-    """Until a stage has said something of so many items."""
+    """Wait until a stage has stored results of at least `count` items."""
     while child.poll() is None:
         try:
             if sum(key[1] == stage for key in stored(out)) >= count:
                 return
         except sqlite3.OperationalError:
-            pass  # It is only just being made.
+            pass  # The file is still being created.
         time.sleep(0.002)
     raise AssertionError(child.communicate())
 
@@ -82,15 +82,15 @@ def wait_for(out: Path, stage: str, child: subprocess.Popen[str], count: int = 1
 def kill_and_go_on(
     config: Path, out: Path, plugins: Path, *, kills: int, rng: random.Random, settles: str | None = None
 ) -> None:
-    """Kill it so many times, each at a random moment; what it said by then is not said again.
+    """Kill a run `kills` times at random moments, and check that it does not repeat stored results.
 
     Args:
-        settles: the stage that may reject in the end what it kept before.
+        settles: the stage that can reject items at the end that it kept before.
     """
     kept: dict[tuple[str, str], Any] = {}
     for number in range(kills):
         with started(config, out, plugins) as child:
-            # Half of them in the middle of the work, the others at any time, from the start to the end.
+            # Half of the kills come during the work. The others come at any time from start to end.
             if number % 2:
                 enough = len(kept) + rng.randrange(1, 60)
                 while child.poll() is None and len(_safely(out)) < enough:
@@ -104,7 +104,7 @@ def kill_and_go_on(
         assert now.items() >= kept.items()
         kept = {key: row for key, row in now.items() if key[1] != settles}
     done = run_process(config, out, plugins)
-    assert done.returncode == 1, done.stderr  # for the one that is no video
+    assert done.returncode == 1, done.stderr  # d.avi is not a video
     assert stored(out).items() >= kept.items()
 
 
@@ -123,7 +123,7 @@ def whole(config: Path, out: Path, plugins: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_ends_as_one_that_was_not(
+def test_run_killed_at_random_moments_gives_the_same_files(
     config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
 ) -> None:
     kill_and_go_on(config, tmp_path / "out", plugins, kills=5, rng=random.Random(1))
@@ -138,7 +138,7 @@ def test_temporary_files_of_a_killed_run_are_removed(
     with started(config, out, plugins) as child:
         wait_for(out, "filter", child)
         child.kill()
-    # What a kill in the middle of a picture and of a review leaves.
+    # A kill while a picture or a review is written leaves these files.
     picture, review = out / ".work/frames/.a.x1y2z3_4.image", out / ".review.a1b2c3d4"
     picture.touch()
     review.mkdir()
@@ -151,7 +151,7 @@ def test_temporary_files_of_a_killed_run_are_removed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_again_and_again(config: Path, tmp_path: Path, plugins: Path, seed: int) -> None:
+def test_run_killed_twenty_times_gives_the_same_files(config: Path, tmp_path: Path, plugins: Path, seed: int) -> None:
     settles = "filter" if seed == 2 else None
     if settles:
         write_config(config, **{**SLOW, "filter": {"kind": "best", "seconds": 0.01}})
@@ -161,14 +161,14 @@ def test_killed_again_and_again(config: Path, tmp_path: Path, plugins: Path, see
 
 
 @pytest.mark.slow
-def test_killed_while_the_dataset_is_written(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_run_killed_while_writing_the_dataset_gives_the_same_files(config: Path, tmp_path: Path, plugins: Path) -> None:
     expected = whole(config, tmp_path / "whole", plugins)
     out, rng = tmp_path / "out", random.Random(5)
     shutil.copytree(tmp_path / "whole", out)
     for _ in range(12):
         shutil.rmtree(out / "images", ignore_errors=True)
         with started(config, out, plugins) as child:
-            # From about where it looks at what is there to where it is done.
+            # The kill comes between the check of existing files and the end of the run.
             time.sleep(rng.uniform(0.8, 1.3))
             child.kill()
     assert run_process(config, out, plugins).returncode == 1
@@ -178,7 +178,7 @@ def test_killed_while_the_dataset_is_written(config: Path, tmp_path: Path, plugi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_what_was_done_usable(
+def test_interrupted_run_exits_with_130_and_keeps_completed_work(
     config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes], number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
@@ -197,11 +197,11 @@ def test_an_interrupt_leaves_what_was_done_usable(
 
 
 @pytest.mark.slow
-def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_second_run_on_a_folder_in_use_is_an_error(config: Path, tmp_path: Path, plugins: Path) -> None:
     out = tmp_path / "out"
     with started(config, out, plugins) as first:
         wait_for(out, "frames", first)
-        first.send_signal(signal.SIGSTOP)  # so that it is there for as long as the second takes
+        first.send_signal(signal.SIGSTOP)  # keeps the first run alive during the second
         second = run_process(config, out, plugins)
         first.send_signal(signal.SIGCONT)
         first.communicate(timeout=60)
@@ -211,7 +211,9 @@ def test_two_at_once_on_one_folder(config: Path, tmp_path: Path, plugins: Path) 
 
 
 @pytest.mark.slow
-def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
+def test_run_on_a_full_disk_is_an_error_and_keeps_completed_work(
+    config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
+) -> None:
     with small_disk(tmp_path / "disk", megabytes=32) as disk:
         out, filler = disk / "out", disk / "filler"
         with started(config, out, plugins) as child:
@@ -229,8 +231,10 @@ def test_a_full_disk(config: Path, tmp_path: Path, plugins: Path, expected: dict
 
 
 @pytest.mark.slow
-def test_files_that_may_not_grow(config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]) -> None:
-    # What a quota does; needs no rights to mount.
+def test_run_with_a_file_size_limit_is_an_error_and_keeps_completed_work(
+    config: Path, tmp_path: Path, plugins: Path, expected: dict[str, bytes]
+) -> None:
+    # A file size limit acts like a quota and does not need the right to mount a disk.
     out = tmp_path / "out"
 
     def limit() -> None:

@@ -1,4 +1,4 @@
-"""A whole generation: what is in the dataset and the ledger, what is refused, what an error costs."""
+"""Test complete generations: dataset, ledger, refused changes, and the effect of errors."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from spotball_gen.items.stage import ORDER
 from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.run import GenerationResult, generate
 from spotball_gen.stages.frames_pyav import PyAV
+from tests.failures import raises
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -43,7 +44,7 @@ def run(tmp_path: Path, name: str = "out", **tables: Any) -> tuple[GenerationRes
 
 @pytest.mark.usefixtures("videos")
 class TestDataset:
-    def test_scenes_and_images_agree(self, tmp_path: Path) -> None:
+    def test_scenes_match_images_boxes_cells_and_outlines(self, tmp_path: Path) -> None:
         ended, out = run(tmp_path)
         scenes = read_scenes(out / "scenes.jsonl")
         assert len(scenes) == ended.written.chosen == 10
@@ -67,15 +68,15 @@ class TestDataset:
             assert outline is not None
             box = scene.players[0]
             xs, ys = zip(*(point for polygon in outline for point in polygon), strict=True)
-            # Clipped like the box: the triangle's upper edge is as wide as the box, unless the image cuts it off.
+            # The outline is clipped like the box. Its upper edge is as wide as the box, unless the image cuts it off.
             assert min(*xs, *ys) >= 0
             assert max(xs) <= SIZE["width"]
             assert max(ys) <= SIZE["height"]
             if box.y1 > 0 and box.x1 > 0 and box.x2 < SIZE["width"]:
                 assert (min(xs), max(xs), min(ys)) == pytest.approx((box.x1, box.x2, box.y1))
 
-    def test_poses_go_from_the_detector_into_the_dataset(self, tmp_path: Path, videos: Path) -> None:
-        """The nose is in the middle of the second player's box, at its upper edge; it is far from a box that is cut."""
+    def test_keypoints_from_the_detector_are_in_the_scenes(self, tmp_path: Path, videos: Path) -> None:
+        """Check the nose of the second player, which is at the upper edge of a box that the image does not cut off."""
         _, out = run(tmp_path)
         known = 0
         for scene in read_scenes(out / "scenes.jsonl"):
@@ -88,7 +89,7 @@ class TestDataset:
                 assert (second[1:] == 0).all()
         assert known > 0
 
-    def test_frames_are_those_of_the_video(self, tmp_path: Path, videos: Path) -> None:
+    def test_images_with_ball_equal_the_frames_of_the_video(self, tmp_path: Path, videos: Path) -> None:
         _, out = run(tmp_path)
         for scene in read_scenes(out / "scenes.jsonl"):
             name, _, ms = scene.image.rsplit("-", 2)
@@ -98,7 +99,7 @@ class TestDataset:
             assert there
             assert np.array_equal(pixels[..., ::-1], decoded(out / "with_ball/soccer" / f"{scene.image}.png"))
 
-    def test_card_and_checksums(self, tmp_path: Path) -> None:
+    def test_card_and_checksums_describe_the_dataset(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         found = files(out)
         sums = dict(reversed(line.split("  ")) for line in found["checksums.sha256"].decode().splitlines())
@@ -109,7 +110,7 @@ class TestDataset:
         assert {source["origin"] for source in card["sources"]} == {"videos/a.avi", "videos/b.avi"}
 
     @pytest.mark.slow
-    def test_one_item_at_a_time_is_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_writing_keeps_at_most_two_items_in_memory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _, out = run(tmp_path)
         before = files(out)
         shutil.rmtree(out / "images")
@@ -126,11 +127,11 @@ class TestDataset:
         monkeypatch.setattr(Ledger, "item", item)
         assert run(tmp_path)[0].written.fresh
         assert files(out) == before
-        assert len(read) == 30  # chosen from, written, and told of in the card
+        assert len(read) == 30  # 10 items each for the selection, the images and the card
         assert max(most) <= 2
 
     @pytest.mark.slow
-    def test_a_sport_of_one_video_has_no_test(self, tmp_path: Path, videos: Path) -> None:
+    def test_sport_with_one_video_has_no_test_images(self, tmp_path: Path, videos: Path) -> None:
         ended, out = run(tmp_path)
         assert ended.written.without_test == ()
         (videos / "b.avi").unlink()
@@ -144,7 +145,7 @@ class TestDataset:
         assert run(tmp_path, "one")[0].written.without_test == ("soccer",)
 
     @pytest.mark.slow
-    def test_the_same_again_does_nothing(self, tmp_path: Path) -> None:
+    def test_second_identical_run_changes_nothing(self, tmp_path: Path) -> None:
         first, out = run(tmp_path)
         before = files(out), {path: path.stat().st_mtime_ns for path in out.rglob("*.*") if ".work" not in str(path)}
         results = query(out, "SELECT * FROM results")
@@ -158,7 +159,7 @@ class TestDataset:
         assert [outcome for (outcome,) in query(out, "SELECT outcome FROM sessions")] == ["finished", "finished"]
 
     @pytest.mark.slow
-    def test_elsewhere_it_is_the_same_byte_for_byte(self, tmp_path: Path) -> None:
+    def test_run_in_another_folder_gives_identical_files(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         (tmp_path / "else").mkdir()
         shutil.copytree(tmp_path / "videos", tmp_path / "else" / "videos")
@@ -166,7 +167,7 @@ class TestDataset:
         assert files(out) == files(other)
 
     @pytest.mark.slow
-    def test_a_file_that_is_lost_is_made_again(self, tmp_path: Path) -> None:
+    def test_lost_files_are_written_again(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         before = files(out)
         (out / "scenes.jsonl").unlink()
@@ -174,7 +175,7 @@ class TestDataset:
         assert run(tmp_path)[0].written.fresh
         assert files(out) == before
 
-    def test_moved_it_goes_on(self, tmp_path: Path) -> None:
+    def test_run_in_a_moved_output_folder_restores_the_same_files(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         before = files(out)
         out.rename(tmp_path / "moved")
@@ -191,7 +192,7 @@ class TestDataset:
 
 @pytest.mark.usefixtures("videos")
 class TestLedger:
-    def test_provenance_of_an_item(self, tmp_path: Path) -> None:
+    def test_items_store_source_scores_notes_and_versions(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         with Ledger(out) as ledger:
             items = list(ledger.items())
@@ -212,7 +213,7 @@ class TestLedger:
         assert json.loads(packages)["numpy"] == np.__version__
         assert "no-such-package" not in packages
 
-    def test_every_reject_has_its_reason(self, tmp_path: Path) -> None:
+    def test_rejects_store_reason_and_detail_and_steps_count_them(self, tmp_path: Path) -> None:
         ended, out = run(tmp_path, filter={"reject_every": 2}, detect={"reject_every": 3})
         rows = query(
             out, "SELECT stage, item, reason, detail, scores FROM results WHERE outcome = 'rejected' ORDER BY 1"
@@ -231,14 +232,14 @@ class TestLedger:
         assert steps["detect"] == (5, 3, 2)
         assert steps["label"] == (3, 3, 0)
 
-    def test_pictures_of_rejects_are_not_kept_unless_wanted(self, tmp_path: Path) -> None:
+    def test_pictures_of_rejects_are_kept_only_with_keep_rejected(self, tmp_path: Path) -> None:
         _, out = run(tmp_path, filter={"reject_every": 2})
         assert len(list((out / ".work/frames").rglob("*.image"))) == 5
         _, other = run(tmp_path, "other", filter={"reject_every": 2}, run={"keep_rejected": True})
         assert len(list((other / ".work/frames").rglob("*.image"))) == 10
         assert files(out) == files(other)
 
-    def test_the_funnel_as_table_and_picture(self, tmp_path: Path) -> None:
+    def test_funnel_csv_and_svg_contain_the_counts(self, tmp_path: Path) -> None:
         _, out = run(tmp_path, filter={"reject_every": 2})
         rows = list(csv.reader(io.StringIO((out / "funnel.csv").read_text())))
         assert ["filter", "rejected", "that second", "5"] in rows
@@ -249,7 +250,7 @@ class TestLedger:
 
 
 class TestNearDuplicates:
-    def test_across_videos_the_first_one_stays(self, tmp_path: Path) -> None:
+    def test_near_duplicates_across_videos_keep_the_first(self, tmp_path: Path) -> None:
         for name, shots in {"a": (Shot("play", 3, 1),), "b": (Shot("play", 2, 2), Shot("play", 3, 1))}.items():
             (tmp_path / "videos").mkdir(exist_ok=True)
             write_match(tmp_path / f"videos/{name}.avi", "synthetic-soccer", shots, width=320, height=180, rate=5)
@@ -263,20 +264,20 @@ class TestNearDuplicates:
         again, _ = run(tmp_path, "all", frames={"duplicate_bits": -1})
         assert again.written.chosen == 8
 
-    def test_a_video_that_is_there_twice_counts_once(self, tmp_path: Path, videos: Path) -> None:
+    def test_duplicate_video_file_is_excluded(self, tmp_path: Path, videos: Path) -> None:
         shutil.copy(videos / "a.avi", videos / "c.avi")
         told: list[str] = []
         config = write_config(tmp_path / "out.toml")
         generate(config, tmp_path / "out", tell=told.append)
         assert query(tmp_path / "out", "SELECT count(*) FROM videos") == [(2,)]
         assert any("c.avi: excluded, because another file contains the same video" in line for line in told)
-        # Nor is it taken for a new one by the same command.
+        # The same command does not treat the duplicate as a new video.
         assert not generate(config, tmp_path / "out").written.fresh
 
 
 @pytest.mark.usefixtures("videos")
 class TestRefused:
-    def test_another_configuration_with_what_differs(self, tmp_path: Path) -> None:
+    def test_changed_configuration_is_an_error_that_lists_the_differences(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         config = write_config(tmp_path / "other.toml", run={"seed": 9}, filter={"reject_every": 2})
         with pytest.raises(OptionError) as error:
@@ -285,36 +286,36 @@ class TestRefused:
         assert lines[1:3] == ["  filter.reject_every: 0 -> 2", "  run.seed: 3 -> 9"]
         assert len(lines) == 4
 
-    def test_another_kind(self, tmp_path: Path) -> None:
+    def test_changed_stage_kind_is_an_error(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
-        with pytest.raises(OptionError, match=r"filter\.kind: plain -> best"):
+        with raises(OptionError, "different-settings"):
             generate(write_config(tmp_path / "other.toml", filter={"kind": "best"}), out)
 
-    def test_what_changes_no_result_may_differ(self, tmp_path: Path) -> None:
+    def test_changed_setting_without_effect_on_results_is_allowed(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         assert not generate(write_config(tmp_path / "b.toml", run={"keep_rejected": True}), out).written.fresh
 
-    def test_videos_that_changed_or_are_new(self, tmp_path: Path, videos: Path) -> None:
+    def test_new_or_changed_video_is_an_error_and_a_removed_one_is_allowed(self, tmp_path: Path, videos: Path) -> None:
         run(tmp_path)
         write_videos(videos, {"c": 3})
-        with pytest.raises(OptionError, match=r"was started without the videos videos/c\.avi"):
+        with raises(OptionError, "output-exists:--out"):
             run(tmp_path)
         (videos / "c.avi").rename(videos / "a.avi")
-        with pytest.raises(InputError, match=r"a\.avi: video: found changed content"):
+        with raises(InputError, "changed-file:video"):
             run(tmp_path)
         (videos / "a.avi").unlink()
         assert not run(tmp_path)[0].written.fresh
 
-    def test_a_folder_with_something_else(self, tmp_path: Path) -> None:
+    def test_output_folder_with_other_files_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "mine.txt").write_text("mine")
-        with pytest.raises(OptionError, match="not empty"):
+        with raises(OptionError, "output-exists:--out"):
             run(tmp_path)
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine.txt"]
 
-    def test_no_videos(self, tmp_path: Path) -> None:
+    def test_source_folder_without_videos_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
-        with pytest.raises(InputError, match="empty: videos: found none"):
+        with raises(InputError, "no-data:videos"):
             run(tmp_path, source="empty")
 
 
@@ -322,7 +323,7 @@ class TestRefused:
 class TestFaults:
     @pytest.mark.slow
     @pytest.mark.parametrize("break_batch", [False, True])
-    def test_an_item_that_fails_costs_itself_only(self, tmp_path: Path, break_batch: bool) -> None:
+    def test_failing_item_does_not_affect_other_items(self, tmp_path: Path, break_batch: bool) -> None:
         ended, out = run(tmp_path, inpaint={"fail_at": (2, 3), "break_batch": break_batch})
         assert ended.written.chosen == 6
         assert [(f.stage, f.item[-9:], "RuntimeError: an odd image" in f.error) for f in ended.failures] == [
@@ -334,7 +335,9 @@ class TestFaults:
         assert shared.items() <= files(whole).items()
 
     @pytest.mark.slow
-    def test_what_failed_is_tried_again_when_asked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_failed_items_are_retried_only_with_retry_failed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         from tests.gen.plain_stages import Paint
 
         with monkeypatch.context() as broken:
@@ -347,24 +350,22 @@ class TestFaults:
         _, whole = run(tmp_path, "whole")
         assert files(out) == files(whole)
 
-    def test_a_stage_that_is_broken_ends_the_run(self, tmp_path: Path) -> None:
-        with pytest.raises(SpotballError, match="no weights there"):
+    def test_spotball_error_in_a_stage_stops_the_run(self, tmp_path: Path) -> None:
+        with raises(SpotballError, "failed"):
             run(tmp_path, filter={"break_run": "spotball"})
         assert query(tmp_path / "out", "SELECT count(*) FROM results WHERE stage = 'filter'") == [(0,)]
 
-    def test_failures_in_a_row_end_the_run(self, tmp_path: Path, videos: Path) -> None:
+    def test_many_consecutive_failures_stop_the_run(self, tmp_path: Path, videos: Path) -> None:
         write_videos(videos, {"long": 40})
-        with pytest.raises(
-            SpotballError, match=r"filter 'plain' failed on the last \d+ items; the last error: ValueError: cuda"
-        ):
+        with raises(SpotballError, "stage-failed"):
             run(tmp_path, filter={"break_run": "cuda is gone"})
 
-    def test_a_stage_that_loses_items_is_said_to(self, tmp_path: Path) -> None:
-        with pytest.raises(SpotballError, match="filter 'forgets' returned"):
+    def test_stage_that_loses_items_is_an_error(self, tmp_path: Path) -> None:
+        with raises(SpotballError, "stage-failed"):
             run(tmp_path, filter={"kind": "forgets"})
 
     @pytest.mark.slow
-    def test_a_corrupt_video_costs_itself_only(self, tmp_path: Path, videos: Path) -> None:
+    def test_corrupt_video_fails_and_other_videos_are_used(self, tmp_path: Path, videos: Path) -> None:
         _, whole = run(tmp_path, "whole")
         (videos / "bad.avi").write_bytes(b"RIFF but no more" * 1000)
         cut = (videos / "a.avi").read_bytes()
@@ -379,7 +380,7 @@ class TestFaults:
         assert {n: d for n, d in files(whole).items() if n.startswith("images/")}.items() <= found.items()
         assert 5 <= sum(name.startswith("images/soccer/cut") for name in found) <= 12
 
-    def test_nothing_left(self, tmp_path: Path) -> None:
+    def test_run_with_all_items_rejected_writes_only_the_funnel(self, tmp_path: Path) -> None:
         ended, out = run(tmp_path, filter={"reject_every": 1})
         assert ended.written.chosen == 0
         assert sorted(files(out)) == ["funnel.csv", "funnel.svg"]
@@ -387,7 +388,7 @@ class TestFaults:
 
 @pytest.mark.usefixtures("videos")
 class TestSettling:
-    def test_a_stage_that_sees_all_before_it_decides(self, tmp_path: Path) -> None:
+    def test_settling_stage_decides_after_it_has_scored_all_items(self, tmp_path: Path) -> None:
         _, plain = run(tmp_path, "plain")
         scores = {item: json.loads(r)["scores"]["filter"] for item, r in query(plain, "SELECT item, record FROM items")}
         ended, out = run(tmp_path, filter={"kind": "best"})
@@ -396,7 +397,7 @@ class TestSettling:
         steps = {step.stage: (step.kept, dict(step.reasons)) for step in ended.written.steps}
         assert steps["filter"] == (5, {"not of the better half": 5})
 
-    def test_once_it_has_its_failures_stay(self, tmp_path: Path) -> None:
+    def test_retry_failed_does_not_repeat_failures_of_a_settled_stage(self, tmp_path: Path) -> None:
         ended, out = run(tmp_path, filter={"kind": "best", "fail_at": (1,)})
         before = files(out)
         assert len(ended.failures) == 2

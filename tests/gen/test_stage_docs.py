@@ -1,4 +1,4 @@
-"""The stage that the how-to shows works as it stands there, beside this package's."""
+"""Test that the stage from the how-to works unchanged, together with the stages of this package."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def shown(language: str) -> list[str]:
 
 
 def packages(folder: Path) -> Path:
-    """The test stages, and the page's as an installed package has it."""
+    """Install the test stages and the stage from the page as a package would."""
     (code,), (entry, _) = shown("python"), shown("toml")
     (group, points), *_ = tomllib.loads(entry)["project"]["entry-points"].items()
     return install(install_package(folder, "daylight", group, points, daylight=code))
 
 
 @pytest.mark.slow
-def test_the_stage_of_the_how_to(tmp_path: Path) -> None:
+def test_stage_from_the_how_to_keeps_light_and_rejects_dark_frames(tmp_path: Path) -> None:
     plugins = packages(tmp_path / "packages")
     settings = tomllib.loads(shown("toml")[1])["filter"]
     write_videos(tmp_path / "videos", {"match": 4})
@@ -48,7 +48,7 @@ def test_the_stage_of_the_how_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_setting_out_of_range_is_told_before_anything_is_done(tmp_path: Path) -> None:
+def test_invalid_setting_of_the_how_to_stage_is_an_error_before_any_output(tmp_path: Path) -> None:
     plugins = packages(tmp_path / "packages")
     write_videos(tmp_path / "videos", {"match": 1})
     config = write_config(tmp_path / "wrong.toml", filter={"kind": "daylight", "min_brightness": 300, "darkness": 1})

@@ -1,4 +1,4 @@
-"""CLIP and Stable Diffusion inpainting with few and random weights, saved as on the Hub."""
+"""Save tiny CLIP, Stable Diffusion and FLUX models with random weights in the format of the Hub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = {
 
 
 def save_tokenizer(folder: Path) -> dict[str, int]:
-    """One token for each byte, alone and at a word's end, and the two special ones; gives the numbers of all."""
+    """Save a tokenizer with one token per byte, one per byte at a word end, and two special ones. Return their ids."""
     from tokenizers import pre_tokenizers
 
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -33,13 +33,13 @@ def save_tokenizer(folder: Path) -> dict[str, int]:
 
 
 def text_settings(vocabulary: dict[str, int]) -> dict[str, Any]:
-    """Of a CLIP text encoder for a tokenizer."""
+    """Return the settings of a CLIP text encoder for a tokenizer."""
     start, end = vocabulary["<|startoftext|>"], vocabulary["<|endoftext|>"]
     return {**TEXT, "vocab_size": len(vocabulary), "bos_token_id": start, "eos_token_id": end, "pad_token_id": end}
 
 
 def save_clip(folder: Path, seed: int = 0) -> Path:
-    """A model that sees images of 32 x 32 pixels in patches of 8."""
+    """Save a CLIP model for images of 32 x 32 pixels in patches of 8."""
     import torch
     from transformers import CLIPConfig, CLIPModel
 
@@ -75,10 +75,10 @@ def save_clip(folder: Path, seed: int = 0) -> Path:
 
 
 def save_inpainting(folder: Path, seed: int = 0, channels: int = 9, vae: str = "random") -> Path:
-    """A Stable Diffusion pipeline for inpainting: a network of two blocks, latents of an eighth of the image's size.
+    """Save a Stable Diffusion inpainting pipeline with two network blocks and latents of 1/8 of the image size.
 
     Args:
-        channels: of the network's input; 9 are what inpainting needs.
+        channels: input channels of the network. Inpainting needs 9.
         vae: `random` weights, or `broken` ones that are not finite.
     """
     import torch
@@ -127,7 +127,7 @@ def save_inpainting(folder: Path, seed: int = 0, channels: int = 9, vae: str = "
 
 
 def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
-    """A Stable Diffusion XL pipeline for inpainting, as small."""
+    """Save a tiny Stable Diffusion XL inpainting pipeline."""
     import torch
     from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionXLInpaintPipeline, UNet2DConditionModel
     from transformers import CLIPTextConfig, CLIPTextModel, CLIPTextModelWithProjection, CLIPTokenizer
@@ -150,7 +150,7 @@ def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
             use_linear_projection=True,
             addition_embed_type="text_time",
             addition_time_embed_dim=8,
-            # Six numbers of sizes and crops, and the second encoder's projection.
+            # The input is six numbers for sizes and crops, and the projection of the second encoder.
             projection_class_embeddings_input_dim=6 * 8 + 32,
         )
         pipeline = StableDiffusionXLInpaintPipeline(
@@ -168,7 +168,7 @@ def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
 
 
 def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> Path:
-    """A FLUX.1 Fill pipeline: a transformer of two layers, and a T5 encoder whose tokens are letters."""
+    """Save a FLUX.1 Fill pipeline with a transformer of two layers and a T5 encoder with one token per letter."""
     import torch
     from diffusers import AutoencoderKL, FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxTransformer2DModel
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -210,7 +210,7 @@ def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> 
 
 
 def _coder(make: Any, channels: int) -> Any:
-    """A VAE whose latents are an eighth of the image's size."""
+    """Return a VAE whose latents are 1/8 of the image size."""
     return make(
         block_out_channels=(8, 8, 16, 16),
         down_block_types=("DownEncoderBlock2D",) * 4,

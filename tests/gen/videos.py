@@ -1,4 +1,4 @@
-"""Videos for tests: of any time stamps, by PyAV, which is not what reads them."""
+"""Write videos with any time stamps for tests, and images with known content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spotball_gen.items.item import VideoSource
 def write_video(
     path: Path, pictures: Sequence[NDArray[np.uint8]], times: Sequence[int], *, codec: str = "mjpeg", rate: int = 1000
 ) -> None:
-    """Write RGB pictures with time stamps in milliseconds; the ending of the name chooses the container."""
+    """Write RGB pictures with time stamps in milliseconds. The file name extension sets the container format."""
     height, width = pictures[0].shape[:2]
     ticks = Fraction(1, 1000)
     with av.open(str(path), "w") as container:
@@ -33,7 +33,7 @@ def write_video(
 
 
 def numbered(number: int, *, width: int = 160, height: int = 96) -> NDArray[np.uint8]:
-    """A picture that says its number, below 4096, in 12 blocks."""
+    """Return a picture that encodes a number below 4096 in 12 blocks."""
     bits = (number >> np.arange(12)) & 1
     return (
         np.kron(bits.reshape(3, 4), np.ones((height // 3, width // 4)))[..., None].repeat(3, -1).astype(np.uint8) * 255
@@ -41,14 +41,14 @@ def numbered(number: int, *, width: int = 160, height: int = 96) -> NDArray[np.u
 
 
 def number_of(picture: NDArray[np.uint8]) -> int:
-    """The number that a picture says, whatever its size."""
+    """Return the number that a picture of any size encodes."""
     height, width = picture.shape[:2]
     middles = picture[height // 6 :: height // 3, width // 8 :: width // 4, 0][:3, :4] > 127
     return int((middles.reshape(-1) << np.arange(12)).sum())
 
 
 def textured(seed: int, *, width: int = 160, height: int = 96) -> NDArray[np.uint8]:
-    """Large smooth blots, other ones for each seed: a picture as a perceptual hash sees it."""
+    """Return a picture of large blots that differ by seed, so that perceptual hashes differ too."""
     coarse = np.random.default_rng(seed).integers(0, 256, (6, 10, 3))
     return np.kron(coarse, np.ones((height // 6, width // 10, 1))).astype(np.uint8)
 

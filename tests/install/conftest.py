@@ -12,7 +12,7 @@ from tests.install.environments import Environment, good
 
 @pytest.fixture(scope="session")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An sdist of the checkout, and the wheel that is built from it."""
+    """Build an sdist of the checkout and a wheel from the sdist. Return their folder."""
     folder = tmp_path_factory.mktemp("dist")
     good(sys.executable, "-m", "build", "--installer", "uv", "--outdir", folder)
     return folder
@@ -26,7 +26,7 @@ def wheel(dist: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Environment]:
-    """An environment with these extras, made once."""
+    """Return a function that creates an environment with the given extras, once per set of extras."""
 
     @cache
     def made(extras: str) -> Environment:
@@ -37,11 +37,11 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture(scope="session")
 def demo(environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder to work in, with the demo's dataset in `demo`, made by the core alone."""
+    """Return a work folder with the demo dataset in `demo`, created by an environment without extras."""
     folder = tmp_path_factory.mktemp("work")
     done = environment("").spotball("demo", "--out", "demo", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout
-    # Pictures are an extra's; their absence is said, and is no failure.
+    # Pictures need an extra. Without it, the command prints a hint and succeeds.
     assert 'pip install "spotball-core[report]"' in done.stderr
     return folder

@@ -1,4 +1,4 @@
-"""Fresh environments with the built wheel, and what is run in them."""
+"""Create fresh environments with the built wheel, and run commands in them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ for package in ("spotball_core", "spotball_adapters", "spotball_gen"):
             failed[module.name] = [str(error), getattr(error, "name", None)]
 print(json.dumps(failed))
 """
-"""Imports every module, and says which cannot be: the error's text, and the module that is missing."""
+"""A program that imports every module and prints each failure with its error and the missing module."""
 
 Done = subprocess.CompletedProcess[str]
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Done:
-    """Run a command to its end, with none of this process's own packages in its way."""
+    """Run a command to its end, without the Python path and virtual environment of this process."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     words = [str(word) for word in command]
     return subprocess.run(words, cwd=cwd, env={**kept, **(env or {})}, capture_output=True, text=True, check=False)
 
 
 def good(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """What a command prints that has to end well."""
+    """Run a command, check that it succeeds, and return its output."""
     done = run(*command, cwd=cwd, env=env)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
@@ -45,11 +45,11 @@ def good(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None =
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment of its own.
+    """Represent a virtual environment with the wheel.
 
     Attributes:
-        folder: of it.
-        extras: what was installed, by commas; empty for the core alone.
+        folder: the folder of the environment.
+        extras: the installed extras, separated by commas. Empty for none.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class Environment:
 
     @classmethod
     def made(cls, folder: Path, wheel: Path, extras: str) -> Environment:
-        """Make it, and install the wheel in it."""
+        """Create the environment and install the wheel in it."""
         good(UV, "venv", "--quiet", "--python", sys.executable, folder)
         wanted = f"spotball-core[{extras}] @ {wheel.as_uri()}"
         good(UV, "pip", "install", "--quiet", "--python", folder / "bin/python", wanted)
@@ -65,9 +65,9 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Return the path of its Python interpreter."""
         return self.folder / "bin/python"
 
     def spotball(self, *words: str | Path, cwd: Path) -> Done:
-        """Run its command."""
+        """Run its `spotball` command."""
         return run(self.folder / "bin/spotball", *words, cwd=cwd)

@@ -1,4 +1,4 @@
-"""What is built: the wheel holds the package and nothing else, and the sdist builds the same wheel."""
+"""Test the built files: content of the wheel and the sdist, and the version number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def content(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
+def test_wheel_contains_only_the_packages(wheel: Path) -> None:
     held = content(wheel)
     ours = {name for name in held if ".dist-info/" not in name}
     assert ours == {name for name in tracked() if name.startswith(PACKAGES)}
@@ -39,7 +39,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert all(held[name] == (ROOT / name).read_bytes() for name in ours)
 
 
-def test_the_page_on_the_index_has_no_links_into_the_repository(wheel: Path) -> None:
+def test_readme_in_the_wheel_metadata_has_no_relative_links(wheel: Path) -> None:
     (metadata,) = (data.decode() for name, data in content(wheel).items() if name.endswith(".dist-info/METADATA"))
     head, _, page = metadata.partition("\n\n")
     assert "Description-Content-Type: text/markdown" in head
@@ -49,11 +49,11 @@ def test_the_page_on_the_index_has_no_links_into_the_repository(wheel: Path) -> 
 
 
 @pytest.mark.parametrize("kind", [".toml", ".json", ".css", ".js", ".html", ".svg", ".in", "py.typed"])
-def test_data_is_among_it(wheel: Path, kind: str) -> None:
+def test_wheel_contains_data_files_of_each_kind(wheel: Path, kind: str) -> None:
     assert any(name.endswith(kind) for name in content(wheel))
 
 
-def test_the_sdist_holds_what_is_needed_to_work_on_it(dist: Path) -> None:
+def test_sdist_contains_only_tracked_files_and_the_development_files(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
@@ -62,8 +62,8 @@ def test_the_sdist_holds_what_is_needed_to_work_on_it(dist: Path) -> None:
         assert name in held
 
 
-def test_the_sdist_builds_the_wheel_that_the_checkout_builds(wheel: Path, tmp_path: Path) -> None:
-    """`wheel` was built from the sdist."""
+def test_sdist_and_checkout_build_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Check that a wheel from the checkout equals the fixture `wheel`, which was built from the sdist."""
     good(sys.executable, "-m", "build", "--installer", "uv", "--wheel", "--outdir", tmp_path)
     (direct,) = tmp_path.glob("*.whl")
     assert direct.name == wheel.name
@@ -71,7 +71,7 @@ def test_the_sdist_builds_the_wheel_that_the_checkout_builds(wheel: Path, tmp_pa
 
 
 class TestVersion:
-    """The version of small repositories with this one's settings."""
+    """Test the version number in small repositories with the settings of this one."""
 
     @pytest.fixture
     def checkout(self, tmp_path: Path) -> Path:
@@ -98,26 +98,26 @@ class TestVersion:
         said = good(UV, "run", "--isolated", "--no-project", *tools, "hatchling", "version", cwd=folder)
         return said.strip()
 
-    def test_of_a_tag(self, checkout: Path) -> None:
+    def test_version_at_a_tag_is_the_tag(self, checkout: Path) -> None:
         self.git(checkout, "tag", "v3.2.1")
         assert self.version(checkout) == "3.2.1"
 
-    def test_after_a_tag(self, checkout: Path) -> None:
+    def test_version_after_a_tag_is_a_development_version_with_the_commit(self, checkout: Path) -> None:
         self.git(checkout, "tag", "v3.2.1")
         self.git(checkout, "commit", "--quiet", "--allow-empty", "--message", "more")
         head = self.git(checkout, "rev-parse", "--short", "HEAD").strip()
         assert self.version(checkout).startswith(f"3.2.2.dev1+g{head}")
 
-    def test_without_a_tag(self, checkout: Path) -> None:
+    def test_version_without_a_tag_is_0_1_dev_with_the_commit(self, checkout: Path) -> None:
         head = self.git(checkout, "rev-parse", "--short", "HEAD").strip()
         assert self.version(checkout).startswith(f"0.1.dev1+g{head}")
 
-    def test_without_its_history(self, checkout: Path) -> None:
+    def test_version_without_git_history_is_0_0(self, checkout: Path) -> None:
         shutil.rmtree(checkout / ".git")
         assert self.version(checkout) == "0.0"
 
-    def test_of_an_archive(self, checkout: Path, tmp_path: Path) -> None:
-        """What a host offers as a zip of a tag."""
+    def test_version_of_a_git_archive_is_the_tag(self, checkout: Path, tmp_path: Path) -> None:
+        """Check the version in an archive of a tag, such as the one a code host offers for download."""
         self.git(checkout, "tag", "v3.2.1")
         self.git(checkout, "archive", "--output", str(tmp_path / "a.tar"), "HEAD")
         with tarfile.open(tmp_path / "a.tar") as archive:

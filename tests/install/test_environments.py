@@ -1,4 +1,4 @@
-"""Each extra in an environment of its own: what imports, what runs, and what the rest says is missing."""
+"""Test each extra in a separate environment: imports, commands, and errors about missing extras."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ INSTALLED = (
     *("", "report", "adapters", "gemini", "inspect", "study", "postgres", "gen", "gaze", "speed", "excel", "hub"),
     "adapters,gen",
 )
-"""What is installed, each in an environment of its own."""
+"""Sets of extras. Each is installed in a separate environment."""
 
 LARGE = ("local", "ray")
-"""Only resolved: they are gigabytes. `make test-all` runs their tests where they are installed."""
+"""Extras that are only resolved because they are gigabytes large. `make test-all` tests them if installed."""
 
 OWN = ("docs", "dev", "release")
-"""For work on the package: whoever runs this has them."""
+"""Extras for work on the package. They are installed wherever these tests run."""
 
 BRINGS = {
     "adapters": "httpx stamina PIL filelock google",
@@ -49,30 +49,30 @@ BRINGS = {
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",
 }
-"""The modules that modules of ours import when they are imported, by the extra that brings them."""
+"""Third-party modules that our modules import at import time, by the extra that installs them."""
 
 
 def brought(extras: str) -> set[str]:
     return set(" ".join(BRINGS[extra] for extra in extras.split(",") if extra).split())
 
 
-def test_every_extra_is_looked_at() -> None:
+def test_lists_in_this_module_cover_every_extra() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert {*INSTALLED, *LARGE, *OWN} - {"", "adapters,gen"} == set(extras)
     assert set(BRINGS) == set(extras) - set(OWN)
 
 
 @pytest.mark.parametrize("extras", INSTALLED)
-def test_what_cannot_be_imported_names_an_extra_that_is_missing(extras: str, environment: Made, tmp_path: Path) -> None:
+def test_failing_imports_name_an_extra_that_is_not_installed(extras: str, environment: Made, tmp_path: Path) -> None:
     failed = json.loads(good(environment(extras).python, "-W", "ignore", "-c", PROBE, cwd=tmp_path))
     for module, (said, missing) in failed.items():
         named = re.search(r'pip install "spotball-core\[(\w+)\]"', said)
         if named:
             assert named[1] not in extras.split(","), f"{module}: {said}"
         else:
-            # A module inside, which what leads to it guards.
+            # An internal module can fail plainly, because the module that imports it reports the extra.
             assert missing in set().union(*map(brought, BRINGS)) - brought(extras), f"{module}: {said}"
-    # The core never needs an extra, but to compile what is there without it.
+    # In the core, only the compiled version of a metric needs an extra.
     assert [module for module in failed if module.startswith("spotball_core.")] in (
         [],
         ["spotball_core.metrics.transport_numba"],
@@ -80,12 +80,12 @@ def test_what_cannot_be_imported_names_an_extra_that_is_missing(extras: str, env
 
 
 @pytest.mark.parametrize("extras", [extras for extras in INSTALLED if extras])
-def test_an_extra_lets_more_be_imported(extras: str, environment: Made, tmp_path: Path) -> None:
+def test_modules_of_an_extra_can_be_imported_with_it(extras: str, environment: Made, tmp_path: Path) -> None:
     code = f"import importlib\nfor name in {sorted(brought(extras))}: importlib.import_module(name)"
     good(environment(extras).python, "-W", "ignore", "-c", code, cwd=tmp_path)
 
 
-def test_every_command_says_what_it_does_without_any_extra(environment: Made, tmp_path: Path) -> None:
+def test_help_of_every_command_works_without_extras(environment: Made, tmp_path: Path) -> None:
     core = environment("")
     listed = core.spotball("--help", cwd=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
@@ -96,7 +96,7 @@ def test_every_command_says_what_it_does_without_any_extra(environment: Made, tm
         assert (done.returncode, done.stderr) == (0, ""), command
 
 
-def test_the_version_is_one(environment: Made, wheel: Path, demo: Path) -> None:
+def test_version_is_the_same_in_wheel_command_package_and_report(environment: Made, wheel: Path, demo: Path) -> None:
     version = wheel.name.split("-")[1]
     core = environment("")
     assert core.spotball("--version", cwd=demo).stdout == f"spotball {version}\n"
@@ -126,7 +126,9 @@ def test_the_version_is_one(environment: Made, wheel: Path, demo: Path) -> None:
         ("ray", "score demo --engine ray"),
     ],
 )
-def test_a_missing_extra_is_one_line_and_status_2(extra: str, command: str, environment: Made, demo: Path) -> None:
+def test_missing_extra_prints_one_error_line_and_exits_with_2(
+    extra: str, command: str, environment: Made, demo: Path
+) -> None:
     (demo / "a.eval").touch()
     (demo / "stimuli.csv").write_text("stimulus_id,view,proximity,objects,gaze_target\na,front,1,cup+vase,cup\n")
     done = environment("").spotball(*command.split(), cwd=demo)
@@ -154,7 +156,7 @@ def test_a_missing_extra_is_one_line_and_status_2(extra: str, command: str, envi
         ("adapters,gen", "run demo --provider baseline --model uniform --prompt base --out more", "more/run.sqlite"),
     ],
 )
-def test_with_its_extra_a_command_runs(
+def test_command_runs_with_its_extra(
     extras: str, command: str, makes: str | None, environment: Made, demo: Path
 ) -> None:
     done = environment(extras).spotball(*command.split(), cwd=demo)
@@ -162,7 +164,7 @@ def test_with_its_extra_a_command_runs(
     assert (demo / makes).stat().st_size > 0 if makes else done.stdout
 
 
-def test_a_study_is_served(environment: Made, tmp_path: Path) -> None:
+def test_study_serve_answers_and_stops_on_sigterm(environment: Made, tmp_path: Path) -> None:
     command = [str(environment("study").folder / "bin/spotball"), "study", "serve", "--demo", "--port", "0"]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ}
@@ -178,8 +180,8 @@ def test_a_study_is_served(environment: Made, tmp_path: Path) -> None:
     assert server.returncode == 0
 
 
-def test_pip_installs_it(wheel: Path, demo: Path, tmp_path: Path) -> None:
-    """As a user does it, with nothing but Python."""
+def test_pip_installs_the_wheel(wheel: Path, demo: Path, tmp_path: Path) -> None:
+    """Install the wheel as a user does, with only Python and pip."""
     good(sys.executable, "-m", "venv", tmp_path / "venv")
     good(tmp_path / "venv/bin/python", "-m", "pip", "install", "--quiet", wheel)
     installed = Environment(tmp_path / "venv", "")
@@ -198,7 +200,7 @@ def test_pip_resolves_several_extras(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", LARGE)
-def test_what_is_large_resolves(extra: str, wheel: Path, tmp_path: Path) -> None:
+def test_large_extra_resolves(extra: str, wheel: Path, tmp_path: Path) -> None:
     (tmp_path / "wanted.in").write_text(f"spotball-core[{extra}] @ {wheel.as_uri()}\n", encoding="utf-8")
     resolved = good(UV, "pip", "compile", "--quiet", "--python", sys.executable, tmp_path / "wanted.in")
     names = {line.split("==")[0] for line in resolved.splitlines() if "==" in line}

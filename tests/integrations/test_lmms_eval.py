@@ -1,4 +1,4 @@
-"""The task for lmms-eval: its functions here, and the whole of it in lmms-eval where that is installed."""
+"""Test the lmms-eval task: its functions alone, and in lmms-eval if it is installed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ with open(out + "/results.json", "w", encoding="utf-8") as file:
 
 @pytest.fixture
 def utils(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The functions of the task, in the folder of a dataset."""
+    """Return the functions of the task, and change to the folder of a dataset."""
     spec = importlib.util.spec_from_file_location("spotball_lmms_utils", FOLDER / "utils.py")
     assert spec
     assert spec.loader
@@ -73,7 +73,7 @@ def docs() -> list[dict[str, str]]:
     return [{"text": line} for line in Path("scenes.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_a_question_with_its_picture(utils: ModuleType) -> None:
+def test_question_and_picture_belong_to_the_scene_and_prompt(utils: ModuleType) -> None:
     (first, *_) = docs()
     scene = json.loads(first["text"])
     (picture,) = utils.picture(first)
@@ -83,7 +83,7 @@ def test_a_question_with_its_picture(utils: ModuleType) -> None:
     assert utils.ball_cells(first) == ",".join(scene["ball_cells"])
 
 
-def test_metrics_are_those_of_score(utils: ModuleType) -> None:
+def test_metrics_equal_those_of_score(utils: ModuleType) -> None:
     replies = [["Cell: C2", "Cell: A1"], [["Cell: B3"], ["no idea"]], ["Cell: F9"]]
     answered = [utils.answers(doc, said)["spotball_accuracy"] for doc, said in zip(docs(), replies, strict=True)]
     assert [one["cells"] for one in answered] == [["C2", "A1"], ["B3", None], ["F9"]]
@@ -102,7 +102,7 @@ def test_metrics_are_those_of_score(utils: ModuleType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_it_runs_in_lmms_eval_and_parse_reads_its_samples(repeats: int, tmp_path: Path) -> None:
+def test_task_runs_in_lmms_eval_and_parse_files_reads_its_samples(repeats: int, tmp_path: Path) -> None:
     pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: pip install lmms-eval")
     data = dataset(tmp_path / "data", images=3)
     command = [sys.executable, "-c", PROGRAM, str(data), str(FOLDER), str(tmp_path / "out"), str(repeats)]
@@ -110,7 +110,7 @@ def test_it_runs_in_lmms_eval_and_parse_reads_its_samples(repeats: int, tmp_path
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     (samples,) = (tmp_path / "out").rglob("*_samples_spotball_base.jsonl")
-    # Without an index: the samples of our task name their images.
+    # No index file is needed, because the samples of our task name their images.
     scenes = read_scenes(data / "scenes.jsonl")
     parsed = parse_files([samples], scenes, respondent="m")
     assert (len(parsed.reading.rows), parsed.missing) == (3 * repeats, 0)

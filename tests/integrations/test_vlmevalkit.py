@@ -1,4 +1,4 @@
-"""The dataset class for VLMEvalKit, where that is importable. It is not on the package index."""
+"""Test the dataset class for VLMEvalKit if VLMEvalKit is installed. It is not on PyPI."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def made(data: Path) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["xlsx", "tsv"])
-def test_its_numbers_are_those_of_score(made: Any, data: Path, tmp_path: Path, ending: str) -> None:
+def test_evaluate_returns_the_metrics_of_score(made: Any, data: Path, tmp_path: Path, ending: str) -> None:
     from vlmeval.smp import dump
 
     assert len(made) == 3

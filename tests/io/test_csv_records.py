@@ -1,4 +1,4 @@
-"""Where records of a CSV file stand, against a plain loop over the lines that were written and against Polars."""
+"""Test the line numbers of CSV records against a plain count of the written lines and against Polars."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TestWholeFiles:
         bom=st.booleans(),
         ends=st.booleans(),
     )
-    def test_lines_and_blank_records(
+    def test_record_lines_and_blank_records_equal_a_plain_count_and_polars(
         self, records: list[tuple[list[str], list[str]]], before: list[str], newline: str, bom: bool, ends: bool
     ) -> None:
         text = "".join(blank + newline for blank in before) + "a,b,c" + newline
@@ -67,20 +67,20 @@ class TestWholeFiles:
                     assert layout.problems == ()
                     assert layout.blank == tuple(blank)
                     assert record_lines(path, numbers) == dict(zip(numbers, lines, strict=True))
-            # Polars numbers records in the same way: what is not blank is what was written.
+            # Polars numbers records in the same way, so its rows that are not blank are the written records.
             rows = pl.scan_csv(path, infer_schema=False, row_index_name="i").collect().rows()
             assert [row[1:] for row in rows if row[0] not in blank] == [tuple(fields) for _, fields in records]
         finally:
             path.unlink()
 
-    def test_a_record_longer_than_many_blocks(self, tmp_path: Path, block_size: None) -> None:
+    def test_record_longer_than_many_blocks_has_the_right_line(self, tmp_path: Path, block_size: None) -> None:
         path = tmp_path / "a.csv"
         long = "x\n" * 500 + '"quoted", too'
         path.write_text("a,b\n" + record([long, "1"], "\n") + "2,3\n", encoding="utf-8")
         assert not read_layout(path).problems
         assert record_lines(path, [0, 1]) == {0: 2, 1: 503}
 
-    def test_only_what_is_there_has_a_line(self, tmp_path: Path, block_size: None) -> None:
+    def test_record_lines_omits_records_that_do_not_exist(self, tmp_path: Path, block_size: None) -> None:
         path = tmp_path / "a.csv"
         path.write_text("a,b\n1,2\n", encoding="utf-8")
         assert record_lines(path, [0, 1, 7]) == {0: 2}
@@ -105,14 +105,16 @@ class TestBrokenFiles:
             ('"a,b\n1,2\n', [1], "a quotation mark in the middle of a field"),
         ],
     )
-    def test_names_the_line(self, tmp_path: Path, block_size: None, text: str, lines: list[int], found: str) -> None:
+    def test_broken_file_reports_line_and_cause(
+        self, tmp_path: Path, block_size: None, text: str, lines: list[int], found: str
+    ) -> None:
         path = tmp_path / "a.csv"
         path.write_text(text, encoding="utf-8")
         layout = read_layout(path)
         assert sorted(line for problem in layout.problems for line in problem.lines or [problem.line]) == lines
         assert layout.problems[0].found.startswith(found)
 
-    def test_one_cause_is_one_problem(self, tmp_path: Path, block_size: None) -> None:
+    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path, block_size: None) -> None:
         path = tmp_path / "a.csv"
         path.write_text("a,b\n" + "1,2\n1,2,3\n" * 50, encoding="utf-8")
         layout = read_layout(path)
@@ -120,7 +122,7 @@ class TestBrokenFiles:
         assert (problem.found, problem.count, problem.lines) == ("3 fields", 50, (3, 5, 7, 9, 11))
 
     @given(st.binary(max_size=60))
-    def test_any_bytes_can_be_looked_through(self, data: bytes) -> None:
+    def test_read_layout_and_record_lines_accept_any_bytes(self, data: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.csv")
             path.write_bytes(data)

@@ -1,20 +1,19 @@
-"""Datasets: folders, files, and the scenes that belong to them."""
+"""Test reading datasets from folders and files, with the scenes that belong to them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import read_dataset, response_files
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl
+from tests.failures import raises
 
 ROW = {"image": "1", "cell": "D5"}
 
 
-def test_a_folder_brings_its_scenes_and_all_its_responses(tmp_path: Path) -> None:
+def test_read_dataset_of_a_folder_finds_its_scenes_and_all_response_files(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1", "2"), a=[ROW], b=[ROW])
     write_csv(folder / "responses.csv", [ROW])
     write_csv(folder / "notes.csv", [ROW])
@@ -26,7 +25,7 @@ def test_a_folder_brings_its_scenes_and_all_its_responses(tmp_path: Path) -> Non
     assert read_dataset(str(folder)) == read == read_dataset([folder])
 
 
-def test_folders_and_files_together(tmp_path: Path) -> None:
+def test_read_dataset_of_folders_and_files_combines_them(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", scenes("1"), a=[ROW])
     two = dataset(tmp_path / "two", [scene("1"), scene("2")], b=[ROW])
     more = write_jsonl(tmp_path / "more.jsonl", [ROW])
@@ -35,7 +34,7 @@ def test_folders_and_files_together(tmp_path: Path) -> None:
     assert [file.name for file in read.response_files] == ["responses-a.jsonl", "responses-b.jsonl", "more.jsonl"]
 
 
-def test_scenes_of_their_own_are_used_instead(tmp_path: Path) -> None:
+def test_read_dataset_with_given_scenes_ignores_scenes_of_the_folder(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
     other = dataset(tmp_path / "other", scenes("7")) / "scenes.jsonl"
     assert [one.image for one in read_dataset(folder, other).scenes] == ["7"]
@@ -43,46 +42,39 @@ def test_scenes_of_their_own_are_used_instead(tmp_path: Path) -> None:
     assert [one.image for one in read_dataset(folder, other).scenes] == ["7"]
 
 
-def test_scenes_that_contradict_each_other(tmp_path: Path) -> None:
+def test_read_dataset_of_folders_with_different_scenes_of_one_image_raises(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", scenes("1"), a=[ROW])
     two = dataset(tmp_path / "two", [scene("1", ball_cells=("D5",))], b=[ROW])
-    with pytest.raises(
-        InputError,
-        match=r"two/scenes\.jsonl: image: found a scene soccer/1 that differs from the one in .*one/scenes\.jsonl,",
-    ):
+    with raises(InputError, "duplicate:image"):
         read_dataset([one, two])
 
 
-def test_a_folder_without_responses(tmp_path: Path) -> None:
+def test_read_dataset_of_a_folder_without_responses_raises(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1"))
-    with pytest.raises(
-        InputError, match=r"set: folder: found no responses file, expected a file named responses\*, ending in \.jsonl"
-    ):
+    with raises(InputError, "wrong-folder:folder"):
         read_dataset(folder)
 
 
-def test_a_folder_without_scenes(tmp_path: Path) -> None:
+def test_read_dataset_of_a_folder_without_scenes_raises(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "responses.jsonl", [ROW])
-    with pytest.raises(InputError, match=r"scenes\.jsonl: file: found no such file"):
+    with raises(InputError, "missing-file:file"):
         read_dataset(tmp_path)
 
 
-def test_a_file_without_scenes(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a\.jsonl: scenes: found none, expected a dataset folder or --scenes"):
+def test_read_dataset_of_a_file_without_scenes_raises(tmp_path: Path) -> None:
+    with raises(InputError, "missing-truth:scenes"):
         read_dataset(write_jsonl(tmp_path / "a.jsonl", [ROW]))
 
 
-def test_nothing_given() -> None:
-    with pytest.raises(OptionError, match="no dataset folder or responses file"):
+def test_read_dataset_and_response_files_without_sources_raise() -> None:
+    with raises(OptionError, "no-data"):
         read_dataset([])
-    with pytest.raises(OptionError, match="no dataset folder or responses file"):
+    with raises(OptionError, "no-data"):
         response_files([])
 
 
-def test_a_file_that_its_folder_brings_already(tmp_path: Path) -> None:
+def test_file_given_both_directly_and_by_its_folder_raises(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
     read = read_dataset([folder, folder / "responses-a.jsonl"])
-    with pytest.raises(
-        InputError, match=r"responses-a\.jsonl: file: found a file that was given twice, expected each file once"
-    ):
+    with raises(InputError, "duplicate:file"):
         read_counts(read.response_files, read.scenes)

@@ -1,4 +1,4 @@
-"""Records from JSON files, dictionaries and mappings, which give the same counts as JSON Lines."""
+"""Test records from JSON files, dictionaries and mappings, which give the same counts as JSON Lines."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class TestDictionaries:
 
 
 class TestSports:
-    def test_read_counts_response_without_sport_finds_it(self) -> None:
+    def test_read_counts_response_without_sport_gets_the_sport_of_its_image(self) -> None:
         response = Response(image="1", respondent="m", kind="model", cell="D5")
         assert read_counts([response], KNOWN).table["sport"].to_list() == ["soccer"]
 
@@ -209,7 +209,7 @@ class TestSports:
         ]
         assert read_counts(responses, known).table["sport"].to_list() == ["all", "all"]
 
-    def test_read_counts_sport_that_the_truth_does_not_name_raises(self) -> None:
+    def test_read_counts_sport_missing_from_the_ground_truth_raises(self) -> None:
         known = [Scene(image="1", grid=Grid.standard())]
         with pytest.raises(InputError) as error:
             read_counts([{"image": "1", "sport": "soccer", "cell": "D5"}], known)

@@ -1,4 +1,4 @@
-"""Reading and writing scenes.jsonl."""
+"""Test reading and writing of scenes.jsonl."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ SCENES = st.builds(
 class TestRoundTrip:
     @settings(max_examples=examples(40))
     @given(st.lists(SCENES, min_size=1, max_size=4, unique_by=lambda one: one.key))
-    def test_what_is_written_is_read(self, known: list[Scene]) -> None:
+    def test_written_scenes_are_read_back_equal(self, known: list[Scene]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "scenes.jsonl")
             write_scenes(known, path)
             assert read_scenes(path) == tuple(known)
 
-    def test_one_line_a_scene(self, tmp_path: Path) -> None:
+    def test_write_scenes_writes_one_line_per_scene(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         write_scenes([scene("1"), scene("2")], path)
         assert [json.loads(line)["image"] for line in path.read_text().splitlines()] == ["1", "2"]
 
-    def test_the_same_image_of_two_sports(self, tmp_path: Path) -> None:
+    def test_same_image_id_in_two_sports_is_two_scenes(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         write_scenes([scene("1", "soccer"), scene("1", "volleyball")], path)
         assert [one.key for one in read_scenes(path)] == [("soccer", "1"), ("volleyball", "1")]
@@ -80,12 +80,12 @@ class TestRoundTrip:
             LINE.replace('"163"', "163"),
         ],
     )
-    def test_blank_lines_line_endings_and_a_mark(self, tmp_path: Path, text: str) -> None:
+    def test_read_scenes_accepts_blank_lines_line_endings_and_byte_order_mark(self, tmp_path: Path, text: str) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_bytes(text.encode())
         assert [one.key for one in read_scenes(path)] == [("soccer", "163")]
 
-    def test_other_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
+    def test_unicode_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_text(LINE.replace("163", "a\u2028b\u0085c"), encoding="utf-8")
         (problem,) = fails(path).problems
@@ -108,7 +108,9 @@ class TestErrors:
             (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "ball_box", "nothing"),
         ],
     )
-    def test_file_line_field_found(self, tmp_path: Path, line: str, field: str, found: str) -> None:
+    def test_invalid_scene_reports_file_line_field_and_value(
+        self, tmp_path: Path, line: str, field: str, found: str
+    ) -> None:
         path = written(tmp_path, "", LINE.replace("163", "1"), " ", line, LINE.replace("163", "2"))
         (problem,) = fails(path).problems
         assert (problem.file, problem.line) == (str(path), 4)
@@ -116,19 +118,19 @@ class TestErrors:
         assert found.removesuffix('"') in problem.found.replace("\\", "")
         assert problem.expected
 
-    def test_a_cell_outside_the_grid(self, tmp_path: Path) -> None:
+    def test_cell_outside_the_grid_is_an_error(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE.replace("}}", '},"ball_cells":["G1"]}'))
         assert str(fails(path)).startswith(f"{path}:1: ")
         assert "'G1' is outside the grid, whose cells run from A1 to F10" in str(fails(path))
 
-    def test_an_image_twice_names_both_lines(self, tmp_path: Path) -> None:
+    def test_duplicate_image_error_names_both_lines(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE, "", LINE)
         assert str(fails(path)) == (
             f"{path}:3: image: found a second scene soccer/163 (the first is on line 1), expected each combination "
             "of `sport` and `image` once"
         )
 
-    def test_one_cause_is_one_line(self, tmp_path: Path) -> None:
+    def test_repeated_cause_is_one_error_line_with_a_count(self, tmp_path: Path) -> None:
         error = fails(written(tmp_path, *(["{"] * 25)))
         (line,) = str(error).splitlines()
         assert line.startswith(f"{tmp_path / 'scenes.jsonl'}:1: ")
@@ -137,7 +139,7 @@ class TestErrors:
 
     @pytest.mark.parametrize("name", ["predictions.csv", "scenes.jsonl"])
     @pytest.mark.parametrize("text", ["image,cell\n163,D5\n164,D6\n", "\ufeffimage;cell\n", '"image","x","y"\n'])
-    def test_a_csv_file_is_called_one(self, tmp_path: Path, name: str, text: str) -> None:
+    def test_csv_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str, text: str) -> None:
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
         assert str(fails(path)) == (
@@ -147,28 +149,28 @@ class TestErrors:
         )
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
-    def test_a_parquet_file_is_called_one(self, tmp_path: Path, name: str) -> None:
+    def test_parquet_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str) -> None:
         pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
         assert "file: found a Parquet file, expected a scenes file (JSON Lines)" in str(fails(tmp_path / name))
 
-    def test_nothing_there(self, tmp_path: Path) -> None:
+    def test_missing_file_is_an_error(self, tmp_path: Path) -> None:
         assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found no such file")
 
     @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
-    def test_no_scenes(self, tmp_path: Path, text: str) -> None:
+    def test_file_without_scenes_is_an_error(self, tmp_path: Path, text: str) -> None:
         assert "found no scenes, expected at least one" in str(fails(written(tmp_path, text)))
 
-    def test_a_folder(self, tmp_path: Path) -> None:
+    def test_folder_as_scenes_is_an_error(self, tmp_path: Path) -> None:
         assert f"{tmp_path}: file: found" in str(fails(tmp_path))
 
-    def test_a_compressed_file_is_called_one(self, tmp_path: Path) -> None:
+    def test_compressed_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl.gz"
         path.write_bytes(gzip.compress(LINE.encode()))
         assert str(fails(path)) == (
             f"{path}: file: found a compressed file, expected text in UTF-8. Unpack the file and retry"
         )
 
-    def test_not_utf8(self, tmp_path: Path) -> None:
+    def test_file_that_is_not_utf8_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_bytes(LINE.encode("utf-16"))
         assert "UTF-8" in str(fails(path))
@@ -181,7 +183,7 @@ class TestErrors:
             lambda edit: LINE.encode()[: edit[0]] + edit[1] + LINE.encode()[edit[0] + 1 :]
         )
     )
-    def test_nothing_else_is_raised(self, data: bytes) -> None:
+    def test_read_scenes_of_any_bytes_raises_only_spotball_errors(self, data: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "scenes.jsonl")
             path.write_bytes(data)
@@ -189,7 +191,7 @@ class TestErrors:
                 assert read_scenes(path)
 
 
-def test_a_file_of_something_else_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_read_scenes_stops_after_ten_thousand_errors(tmp_path: Path) -> None:
     (tmp_path / "scenes.jsonl").write_text("{}\n" * 50_000)
     with pytest.raises(InputError) as caught:
         read_scenes(tmp_path / "scenes.jsonl")

@@ -1,4 +1,4 @@
-"""The truth from files, frames, records and mappings: every form gives the same scenes; every mistake is named."""
+"""Test ground truth from files, frames, records and mappings: equal scenes from every form, and clear errors."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.io.truth import scenes_of
 from spotball_core.schema import Scene
 from tests.builders import frame, scene, scenes, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples
+from tests.failures import raises
 
 Row = dict[str, Any]
 
@@ -58,7 +59,7 @@ def problems(source: Any, **options: Any) -> tuple[Problem, ...]:
     return error.value.problems
 
 
-# Forms of the truth ---------------------------------------------------------------------------------------------
+# Forms of the ground truth --------------------------------------------------------------------------------------
 
 # On 640 x 360 pixels, a cell has 64 x 60 pixels. Each row is one image.
 ROWS: list[tuple[Row, tuple[str, ...] | None]] = [
@@ -163,7 +164,7 @@ def test_scenes_of_table_without_named_column_reads_own_name() -> None:
 
 
 def test_scenes_of_named_cells_replace_the_column_cell() -> None:
-    # One table has the predictions and the truth.
+    # One table has both the predictions and the ground truth.
     rows = [{"image": "1", "respondent": "m", "pred": "A1", "gold": "D5"}]
     assert cells(scenes_of(rows, columns={"cell": "pred", "cells": "gold"})) == {"1": ("D5",)}
 
@@ -270,7 +271,9 @@ def test_scenes_of_scenes_file_equals_read_scenes(tmp_path: Path) -> None:
         ("missing.jsonl", None),
     ],
 )
-def test_scenes_of_broken_scenes_file_raises_as_read_scenes(tmp_path: Path, name: str, content: str | None) -> None:
+def test_scenes_of_broken_scenes_file_raises_the_same_problems_as_read_scenes(
+    tmp_path: Path, name: str, content: str | None
+) -> None:
     if content is not None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError) as error:
@@ -286,7 +289,7 @@ def test_scenes_of_scene_like_dictionaries_equals_scenes() -> None:
     assert scenes_of([outlined.model_dump()]) == (outlined,)
 
 
-def test_scenes_of_scenes_keeps_grid_and_columns_do_not_matter() -> None:
+def test_scenes_of_scenes_ignores_grid_and_columns_options() -> None:
     assert scenes_of(SCENES, grid=Grid(2, 2, 4, 4), columns={"image": "id"}) == tuple(SCENES)
     grid = Grid(2, 2, 4, 4)
     (one,) = scenes_of([{"image": "1", "grid": grid, "ball_cells": ["B2"]}])
@@ -335,7 +338,9 @@ BAD_ROWS: list[tuple[Row, str, str]] = [
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("row", "field", "found"), BAD_ROWS)
-def test_scenes_of_wrong_row_is_named(tmp_path: Path, format: str, row: Row, field: str, found: str) -> None:
+def test_scenes_of_wrong_row_reports_file_line_and_field(
+    tmp_path: Path, format: str, row: Row, field: str, found: str
+) -> None:
     good = dict.fromkeys(row) | {"image": "1"}
     with pytest.raises(InputError) as error:
         read([good, row], format, tmp_path)
@@ -388,7 +393,9 @@ def test_scenes_of_repeated_scene_raises() -> None:
         ("image;cell", ["header"], None),
     ],
 )
-def test_scenes_of_wrong_columns_are_named(tmp_path: Path, columns: str, fields: list[str], option: str | None) -> None:
+def test_scenes_of_wrong_columns_reports_fields_and_suggests_option(
+    tmp_path: Path, columns: str, fields: list[str], option: str | None
+) -> None:
     path = tmp_path / "truth.csv"
     path.write_text(f"{columns}\n{','.join('1' * (columns.count(',') + 1))}\n", encoding="utf-8")
     named = problems(path)
@@ -405,7 +412,7 @@ def test_scenes_of_missing_column_names_cells_if_cell_is_named() -> None:
 
 
 def test_scenes_of_named_column_that_is_missing_raises() -> None:
-    with pytest.raises(OptionError, match="'gold'"):
+    with raises(OptionError, "missing-column:columns"):
         scenes_of([{"image": "1", "cell": "D5"}], columns={"cell": "gold"})
 
 
@@ -448,7 +455,7 @@ def test_scenes_of_other_types_raise(source: Any) -> None:
 
 
 @pytest.mark.parametrize("truth", ["Z9", 34, [34], ["D5", None], [True] * 3, {"cell": "Z9"}, object()])
-def test_scenes_of_wrong_truth_in_mapping_is_named(truth: object) -> None:
+def test_scenes_of_wrong_truth_in_mapping_reports_its_position(truth: object) -> None:
     (problem,) = problems({"1": "D5", "2": truth})
     assert (problem.file, problem.line) == ("truth", 2)
 
@@ -462,7 +469,7 @@ def test_scenes_of_single_record_raises() -> None:
     assert problems({"image": "1", "cell": "D5"})[0].file == "truth"
 
 
-def test_scenes_of_many_wrong_rows_stops() -> None:
+def test_scenes_of_many_wrong_rows_stops_after_ten_thousand() -> None:
     named = problems([{"image": n, "cell": "Z9"} for n in range(20_000)])
     assert [problem.count for problem in named] == [10_001]
 

@@ -1,4 +1,4 @@
-"""Score reports for tests: of small synthetic answers, and of numbers that a test gives."""
+"""Create score reports for tests, from small synthetic answers or from given numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = [f"{row}{col}" for row in "ABCDEF" for col in range(1, 11)]
 
 
 def known(sports: Sequence[str] = SPORTS, images: int = 12) -> list[Scene]:
-    """Scenes with two ball cells and a player each."""
+    """Return scenes with two ball cells and one player each."""
     rng = random.Random(5)
     return [
         scene(str(number), sport, ball_cells=rng.sample(LABELS, 2), players=[[100, 100, 200, 300]])
@@ -31,7 +31,7 @@ def known(sports: Sequence[str] = SPORTS, images: int = 12) -> list[Scene]:
 def answers(
     respondent: str, scenes: Sequence[Scene], *, hits: float, kind: str = "model", prompt: str = "base", seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Five answers to each image, of which a share names a cell of the ball."""
+    """Return five answers per image. Each names a ball cell with probability `hits`, else a random cell."""
     rng = random.Random(f"{respondent} {seed}")
     return [
         {
@@ -48,7 +48,7 @@ def answers(
 
 
 def scored(*respondents: str, scenes: Sequence[Scene] | None = None, people: int = 0, **options: Any) -> ScoreReport:
-    """A report of models, the later the better, and of people as the reference."""
+    """Return a report of models, where later ones are better, with people as the reference."""
     scenes = known() if scenes is None else scenes
     rows = answers("human", scenes, hits=0.6, kind="human", seed=people)
     for place, name in enumerate(respondents):
@@ -75,7 +75,7 @@ def given(
     n_images: int = 50,
     **choices: Any,
 ) -> ScoreReport:
-    """A report with these values and intervals of one metric."""
+    """Return a report with the given values and intervals of one metric."""
     policy = ScorePolicy.standard(reference=reference, **choices)
     provenance = Signature(
         version=version, data=data, grid="6x10@640x360", policy=policy, n_images=n_images, dropped={}, parse_policies=()
@@ -112,5 +112,5 @@ def board_of(*reports: ScoreReport, **options: Any) -> Leaderboard:
 
 
 def names(board: Leaderboard) -> list[set[str]]:
-    """Who is in each ranking."""
+    """Return the respondents of each ranking."""
     return [{entry.respondent for entry in ranking.entries} for ranking in board.rankings]

@@ -1,4 +1,4 @@
-"""`spotball leaderboard` from score files to a folder."""
+"""Test `spotball leaderboard`, which reads score files and writes a folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reports(report: ScoreReport, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> None:
+def test_leaderboard_writes_a_folder_and_replaces_an_earlier_one(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options in ((), ("--metrics", "accuracy", "--sport", "soccer"), ("--prompt", "base", "--quiet")):
         done = spotball("leaderboard", reports, "--out", out, *options)
@@ -45,13 +45,13 @@ def test_it_writes_a_folder_and_replaces_it(reports: Path, tmp_path: Path) -> No
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "reports"]
 
 
-def test_the_output_may_be_in_the_searched_folder(reports: Path) -> None:
+def test_output_folder_may_be_inside_the_searched_folder(reports: Path) -> None:
     for _ in range(2):
         done = spotball("leaderboard", reports, "--out", reports / "board")
         assert done.stderr == f"files read: 1 done\nwrote {reports}/board/leaderboard.html\n"
 
 
-def test_a_folder_with_other_files_is_refused(reports: Path, tmp_path: Path) -> None:
+def test_output_folder_with_other_files_is_an_error(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_leaderboard([reports], out)
     (out / "notes.txt").write_text("mine")
@@ -63,7 +63,7 @@ def test_a_folder_with_other_files_is_refused(reports: Path, tmp_path: Path) -> 
     assert done.returncode == 2
 
 
-def test_a_report_of_another_command_is_not_replaced(reports: Path, tmp_path: Path) -> None:
+def test_output_folder_of_another_command_is_an_error(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.html").write_text('<meta name="generator" content="spotball report 1">')
@@ -78,14 +78,16 @@ def test_a_report_of_another_command_is_not_replaced(reports: Path, tmp_path: Pa
         (["--prompt", "cot"], "--prompt: unknown prompt 'cot'"),
     ],
 )
-def test_options_that_cannot_be_used(reports: Path, tmp_path: Path, options: list[str], said: str) -> None:
+def test_unknown_metric_sport_or_prompt_is_an_error(
+    reports: Path, tmp_path: Path, options: list[str], said: str
+) -> None:
     done = spotball("leaderboard", reports, "--out", tmp_path / "out", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_damaged_report_leaves_no_output(reports: Path, tmp_path: Path) -> None:
+def test_damaged_report_is_an_error_without_output(reports: Path, tmp_path: Path) -> None:
     (reports / "b.json").write_text((reports / "a.json").read_text()[:-30])
     done = spotball("leaderboard", reports, "--out", tmp_path / "out")
     assert done.returncode == 2
@@ -93,7 +95,7 @@ def test_a_damaged_report_leaves_no_output(reports: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-def test_it_ranks_what_the_score_command_writes(tmp_path: Path) -> None:
+def test_reports_from_the_score_command_are_ranked_by_seed(tmp_path: Path) -> None:
     scenes = known()
     people = answers("human", scenes, hits=0.6, kind="human")
     for name, seed in (("a", "0"), ("b", "0"), ("a", "1")):
@@ -104,13 +106,13 @@ def test_it_ranks_what_the_score_command_writes(tmp_path: Path) -> None:
     write_leaderboard([tmp_path / "reports"], tmp_path / "out")
     frame = pl.read_csv(tmp_path / "out/leaderboard.csv")
     ranked = frame.filter(pl.col("rank").is_not_null()).group_by("ranking").agg(pl.col("respondent").unique().sort())
-    # The seed is a part of the policy: two sports and their average for each of the two.
+    # The seed is part of the policy, so each seed has three rankings: two sports and their average.
     assert sorted(ranked["respondent"].to_list()) == [["a"]] * 3 + [["a", "b"]] * 3
 
 
 @pytest.mark.slow
-def test_a_killed_command_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -> None:
-    """Killed at several points of its way, and each time what is there is whole."""
+def test_killed_command_leaves_the_complete_old_or_new_folder(tmp_path: Path) -> None:
+    """Kill the command at several points, and check each time that the output folder is complete."""
     many = {f"m{number}": (number / 100, (number / 100, 0.9)) for number in range(40)}
     write(given(many), tmp_path / "reports/a.json")
     out = tmp_path / "out"
@@ -134,7 +136,7 @@ def test_a_killed_command_leaves_the_old_folder_or_the_new_one(tmp_path: Path) -
             assert page == old or "</html>" in page[-10:]
             assert ("new" in (out / "README.md").read_text()) == (page != old)
         else:
-            # Between the two renames the old folder is next to its place.
+            # Between the two renames, the old folder is in a temporary folder next to the output.
             assert [path for path in tmp_path.glob(".out.*/old/leaderboard.html") if path.read_text() == old]
             break
         for unfinished in tmp_path.glob(".out.*"):

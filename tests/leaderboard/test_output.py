@@ -1,4 +1,4 @@
-"""The files of a leaderboard: the same numbers in each, and names that are shown as text whatever they hold."""
+"""Test the files of a leaderboard: equal numbers in each, and any name shown as plain text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from spotball_core.leaderboard.page import page
 from spotball_core.leaderboard.readme import readme
 from spotball_core.leaderboard.table import COLUMNS, to_frame, write_table
 from spotball_core.schema import ScoreReport
+from tests.failures import raises
 from tests.leaderboard.made import board_of, given, scored
 from tests.report.markup import Element, parsed
 
@@ -67,7 +68,7 @@ class TestTheSameNumbers:
             assert on_page == in_readme
             assert len(on_page) == 1 + len(board.rankings[place].entries) + 1  # Heads and uniform guessing.
 
-    def test_the_table_has_every_metric_and_rank(self, report: ScoreReport, tmp_path: Path) -> None:
+    def test_table_has_every_metric_and_rank(self, report: ScoreReport, tmp_path: Path) -> None:
         board = board_of(report)
         frame = to_frame(board)
         assert frame.columns == list(COLUMNS)
@@ -100,21 +101,21 @@ class TestTheSameNumbers:
         shown = ["Respondent", "Prompt", "Euclidean error", "Accuracy", "Images", "Responses"]
         assert [head.split(" (")[0] for head in table[0]] == shown
         assert [row[0] for row in table[1:] if row[0] in "abc"] == ["c", "b", "a"]
-        with pytest.raises(OptionError, match=r"--metrics: unknown metric 'nothing'. Available: accuracy"):
+        with raises(OptionError, "unknown-name:--metrics"):
             chosen(["nothing"], board.metrics)
 
-    def test_uniform_guessing_stands_where_it_belongs(self) -> None:
+    def test_uniform_guessing_is_sorted_by_its_value(self) -> None:
         board = board_of(given({"a": (0.02, None), "b": (0.2, None)}))
         assert [row[0] for row in rows(parsed(page(board, ("accuracy",))), 0)[1:]] == ["b", "uniform guessing", "a"]
 
-    def test_the_reference_and_baselines_are_marked(self) -> None:
+    def test_reference_and_baselines_are_marked(self) -> None:
         scores = dict.fromkeys(("human", "center", "gpt"), (0.5, (0.4, 0.6)))
         kinds = {"human": "human", "center": "baseline"}
         board = board_of(given(scores, kinds=kinds, reference="human"))
         shown = {row[0] for row in rows(parsed(page(board, ("accuracy",))), 0)[1:]}
         assert shown == {"human (reference)", "center (baseline)", "gpt", "uniform guessing"}
 
-    def test_each_ranking_says_what_keeps_it_apart_and_carries_its_signature(self) -> None:
+    def test_each_ranking_states_how_it_differs_and_shows_its_signature(self) -> None:
         first, second = given({"a": (0.5, None)}), given({"b": (0.6, None)}, version="2", data="2")
         content = parsed(page(board_of(first, second), ("accuracy",)))
         sections = [section for section in content.all("section") if section.attributes["id"].startswith("ranking-")]
@@ -126,7 +127,7 @@ class TestTheSameNumbers:
             ) in section.text
             assert f"spotball|v:{version}|scenes:s|" in section.text
 
-    def test_a_metric_without_ranks_says_why(self) -> None:
+    def test_metric_without_ranks_states_the_reason(self) -> None:
         scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
         for metric, reason in (
             ("image_entropy", "Image entropy has no ranks: the metric depends on the number of responses."),
@@ -140,14 +141,14 @@ class TestTheSameNumbers:
         assert "Accuracy has no ranks: no model or baseline has a value." in page(people, ("accuracy",))
         assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
 
-    def test_the_page_loads_nothing(self, report: ScoreReport) -> None:
+    def test_page_has_no_external_links_and_unique_ids(self, report: ScoreReport) -> None:
         text = page(board_of(report), keys_of(report))
         assert "http:" not in text
         assert "https:" not in text
         ids = [one.attributes["id"] for one in parsed(text).walk() if "id" in one.attributes]
         assert len(ids) == len(set(ids))
 
-    def test_tables_have_different_names_and_no_empty_headers(self) -> None:
+    def test_tables_have_unique_captions_and_no_empty_headers(self) -> None:
         first, second = given({"a": (0.5, None)}), given({"b": (0.6, None)}, version="2", data="2")
         content = parsed(page(board_of(first, second), ("accuracy",)))
         names = [table.all("caption")[0].text for table in content.all("table")]
@@ -156,7 +157,7 @@ class TestTheSameNumbers:
 
 
 class TestBadge:
-    def test_it_names_a_leader_only_if_there_is_no_doubt(self) -> None:
+    def test_badge_names_a_leader_only_if_its_rank_is_certain(self) -> None:
         sure = board_of(given({"gpt": (0.2, (0.15, 0.25)), "gemini": (0.6, (0.5, 0.7))}))
         assert message(sure, ("accuracy",)) == "gemini, accuracy 60.0%"
         open_ = board_of(given({"gpt": (0.2, (0.1, 0.5)), "gemini": (0.6, (0.3, 0.7)), "c": (0.01, (0.0, 0.02))}))
@@ -167,7 +168,7 @@ class TestBadge:
         assert message(nobody, ("image_entropy",)) == "1 respondent"
 
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_any_text(self, name: str) -> None:
+    def test_badge_escapes_hostile_text(self, name: str) -> None:
         root = ET.fromstring(as_svg(name))
         assert not [one for one in root.iter() if one.tag.endswith("script")]
         content = json.loads(as_endpoint(name))
@@ -175,7 +176,7 @@ class TestBadge:
 
 
 class TestModelIndex:
-    def test_each_model_has_a_block(self, report: ScoreReport) -> None:
+    def test_each_model_has_a_block_with_its_scores(self, report: ScoreReport) -> None:
         blocks = model_indexes(board_of(report), ("accuracy", "euclidean_error"), url="https://example.org/board")
         assert blocks.keys() == {"a", "b", "c"}
         (model,) = yaml.safe_load(blocks["a"])["model-index"]
@@ -193,20 +194,20 @@ class TestModelIndex:
                 assert "prompt base" in metric["name"]
 
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_any_name(self, name: str) -> None:
+    def test_model_index_keeps_hostile_names(self, name: str) -> None:
         blocks = model_indexes(board_of(given({name: (0.5, None)})), ("accuracy",))
         (model,) = yaml.safe_load(blocks[name])["model-index"]
         assert model["name"] == name
 
     @hypothesis_given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(0, 1))
-    def test_yaml_gives_back_any_text_and_number(self, name: str, value: float) -> None:
+    def test_model_index_yaml_round_trips_any_name_and_value(self, name: str, value: float) -> None:
         board = board_of(given({name: (value, None)}))
         (model,) = yaml.safe_load(model_indexes(board, ("accuracy",))[name])["model-index"]
         assert model["name"] == name
         found = model["results"][0]["metrics"][0]["value"]
         assert (type(found), found) == (float, value)
 
-    def test_huggingface_hub_reads_it(self, report: ScoreReport) -> None:
+    def test_huggingface_hub_reads_the_model_index(self, report: ScoreReport) -> None:
         cards = pytest.importorskip("huggingface_hub.repocard_data", reason="needs huggingface_hub, of the local extra")
         again = scored("a", "b", "c", seed=1)
         for url in ("https://example.org", None):
@@ -222,7 +223,7 @@ class TestModelIndex:
 class TestHostileNames:
     SCORES: ClassVar = {name: (0.1 + place / 20, (0.1, 0.9)) for place, name in enumerate(HOSTILE)}
 
-    def test_the_page_shows_them_as_text(self) -> None:
+    def test_page_shows_hostile_names_as_text(self) -> None:
         text = page(board_of(given(self.SCORES, sport="<i>soccer</i>")), ("accuracy",))
         content = parsed(text)
         assert len(content.all("script")) == 1
@@ -232,7 +233,7 @@ class TestHostileNames:
         assert not set(text) & {"\x1b", "\x00", "\u202e"}
         assert content.all("h2")[0].text == "1. <i>soccer</i> #"
 
-    def test_markdown_keeps_its_rows(self) -> None:
+    def test_readme_with_hostile_names_keeps_its_rows_and_has_no_markup(self) -> None:
         board = board_of(given(self.SCORES, sport="<i>soc|cer</i>\n# x"))
         text = readme(board, ("accuracy",), badge="b.svg", page="p.html", explanation="")
         rendered = MarkdownIt("commonmark").enable("table").render(text)
@@ -242,7 +243,7 @@ class TestHostileNames:
         assert 'href="https:' not in rendered
         assert rendered.count("<h2>") == 1
 
-    def test_no_field_of_the_csv_file_is_a_formula(self, tmp_path: Path) -> None:
+    def test_csv_has_no_field_that_is_a_formula(self, tmp_path: Path) -> None:
         write_table(board_of(given(self.SCORES)), tmp_path / "a.csv", tmp_path / "a.parquet")
         with (tmp_path / "a.csv").open(newline="") as file:
             read = list(csv.DictReader(io.StringIO(file.read(), newline="")))

@@ -1,4 +1,4 @@
-"""Ranks and their intervals, against hand-worked cases, an independent search, and simulated benchmarks."""
+"""Test ranks and their intervals against cases computed by hand, a search, and simulated benchmarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from tests.conftest import THOROUGH
 
 MANY = 10**9
-"""So many images that Student's t is the normal distribution."""
+"""A number of images for which Student's t equals the normal distribution."""
 
 
 def exact(value: float) -> Estimate:
@@ -27,7 +27,7 @@ def found(entries: list[Estimate], goal: Goal) -> list[tuple[int, tuple[int, int
 
 
 class TestByHand:
-    def test_without_errors_ranks_are_certain(self) -> None:
+    def test_exact_values_give_certain_ranks(self) -> None:
         entries = [exact(value) for value in (0.3, 0.1, 0.2)]
         assert found(entries, "higher") == [(1, (1, 1)), (3, (3, 3)), (2, (2, 2))]
         assert found(entries, "lower") == [(3, (3, 3)), (1, (1, 1)), (2, (2, 2))]
@@ -36,61 +36,61 @@ class TestByHand:
         entries = [exact(value) for value in (0.2, 0.2, 0.1)]
         assert found(entries, "higher") == [(1, (1, 2)), (1, (1, 2)), (3, (3, 3))]
 
-    def test_intervals_are_widened_for_their_number(self) -> None:
-        # Three intervals: 2.5% / 3 in each tail is 2.394 standard errors in place of 1.960, so 0.98 becomes 1.197.
+    def test_intervals_are_widened_for_multiple_comparisons(self) -> None:
+        # With three intervals, each tail has 2.5% / 3: 2.394 standard errors instead of 1.960, so 0.98 becomes 1.197.
         apart, overlap = 2 * 1.197 + 0.01, 2 * 1.197 - 0.01
         for gap, interval in ((apart, (1, 1)), (overlap, (1, 2))):
             values = (0.0, gap, 100.0)
             entries = [Estimate(value, (value - 0.98, value + 0.98), MANY) for value in values]
             assert found(entries, "lower")[0] == (1, interval)
 
-    def test_few_images_widen_more(self) -> None:
-        # With 10 images, by Student's t with 9 degrees of freedom.
+    def test_intervals_of_few_images_are_widened_by_student_t(self) -> None:
+        # With 10 images, Student's t has 9 degrees of freedom.
         factor = t.ppf(1 - 0.025 / 2, 9) / t.ppf(0.975, 9)
         for gap, interval in ((2 * factor + 0.02, (1, 1)), (2 * factor - 0.02, (1, 2))):
             entries = [Estimate(value, (value - 1, value + 1), 10) for value in (0.0, gap)]
             assert found(entries, "lower")[0] == (1, interval)
 
-    def test_no_hits_widen_to_what_so_few_images_allow(self) -> None:
-        # Twenty intervals: no hit in 50 images is possible at 1 - (0.025 / 20) ** (1 / 50) = 0.125.
+    def test_interval_of_zero_hits_is_widened_to_the_exact_bound(self) -> None:
+        # With twenty intervals, the upper bound for no hit in 50 images is 1 - (0.025 / 20) ** (1 / 50) = 0.125.
         reach = 1 - 0.025 ** (1 / 50)
         for value, interval in ((0.127, (2, 20)), (0.123, (1, 20))):
             none = Estimate(0.0, (0.0, reach), 50, (0.0, 1.0))
             entries = [none, exact(value), *[none] * 18]
             assert found(entries, "higher")[0] == (2, interval)
 
-    def test_an_interval_with_one_side_counts_for_both(self) -> None:
+    def test_one_sided_interval_is_mirrored_except_at_a_bound_of_the_metric(self) -> None:
         one_sided = Estimate(5.0, (3.0, 5.0), MANY)
         assert found([one_sided, exact(6.0)], "lower") == [(1, (1, 2)), (2, (1, 2))]
         assert found([one_sided, exact(8.0)], "lower") == [(1, (1, 1)), (2, (2, 2))]
-        # At a bound there is no other side.
+        # At a bound of the metric, the interval has no other side.
         assert found([Estimate(0.0, (0.0, 0.1), 50, (0.0, 1.0)), exact(-0.01)], "lower")[0] == (2, (2, 2))
 
-    def test_the_distance_from_a_target_ranks(self) -> None:
-        # The target is within 0.4 and 0.6. 0.5 is nearer than 0.9 wherever it is; 0.3 is nearer than 0.9 only if it is
-        # below 0.6.
+    def test_target_goal_ranks_by_the_distance_from_the_target(self) -> None:
+        # The target is between 0.4 and 0.6, widened to 0.373 and 0.627. 0.5 is always nearer than 0.95. 0.3 is nearer
+        # than 0.95 only if the target is below 0.625.
         target = Estimate(0.5, (0.4, 0.6), MANY)
         near, below, above = exact(0.5), exact(0.3), exact(0.95)
         assert found([near, below, above], target) == [(1, (1, 2)), (2, (1, 3)), (3, (2, 3))]
         sure = exact(0.5)
         assert found([near, below, above], sure) == [(1, (1, 1)), (2, (2, 2)), (3, (3, 3))]
 
-    def test_what_has_no_interval_may_be_anywhere(self) -> None:
+    def test_entry_without_interval_may_have_any_rank(self) -> None:
         entries = [Estimate(0.5, None, 50), exact(0.1), exact(0.9)]
         assert found(entries, "higher") == [(2, (1, 3)), (3, (2, 3)), (1, (1, 2))]
         assert found(entries, exact(1.0)) == [(2, (1, 3)), (3, (2, 3)), (1, (1, 2))]
 
-    def test_no_intervals_no_rank_intervals(self) -> None:
+    def test_entries_without_any_intervals_have_no_rank_intervals(self) -> None:
         entries = [Estimate(value, None, 50) for value in (0.5, 0.1)]
         assert found(entries, "higher") == [(1, None), (2, None)]
 
-    def test_nobody(self) -> None:
+    def test_ranks_of_no_entries_and_of_one_entry(self) -> None:
         assert ranks([], "higher") == []
         assert ranks([exact(1.0)], "lower") == [Rank(1, (1, 1))]
 
 
 def searched(intervals: list[tuple[int, int]], target: tuple[int, int] | None) -> list[tuple[int, int]]:
-    """The ranks that are possible, by trying all values on a grid for each pair of entries."""
+    """Return the possible ranks, found by trying all values on a grid for each pair of entries."""
 
     def is_certain(first: tuple[int, int], second: tuple[int, int]) -> bool:
         steps = [np.arange(2 * low, 2 * high + 1) / 2 for low, high in (first, second)]
@@ -114,14 +114,16 @@ SPANS = st.tuples(st.integers(0, 12), st.integers(0, 3)).map(lambda span: (span[
 
 
 @given(st.lists(SPANS, min_size=1, max_size=5), st.none() | SPANS)
-def test_against_a_search(intervals: list[tuple[int, int]], target: tuple[int, int] | None) -> None:
-    # Intervals before they are widened, by the factor for their number.
+def test_rank_intervals_lie_within_those_of_an_exhaustive_search(
+    intervals: list[tuple[int, int]], target: tuple[int, int] | None
+) -> None:
+    # `ranks` widens intervals by this factor, so the intervals are divided by it first.
     n = len(intervals) + (target is not None)
     factor = t.ppf(1 - 0.025 / n, 10**6) / t.ppf(0.975, 10**6)
 
     def narrowed(low: float, high: float) -> Estimate:
         middle, half = (low + high) / 2, (high - low) / 2 / factor
-        # A little less than half of the grid's step, so that rounding decides nothing and no step is lost.
+        # The ends move inward by much less than half a grid step, so that rounding has no effect.
         spare = 1e-6 if high > low else 0.0
         return Estimate(middle, (middle - half + spare, middle + half - spare), MANY)
 
@@ -129,7 +131,7 @@ def test_against_a_search(intervals: list[tuple[int, int]], target: tuple[int, i
     possible = searched(intervals, target)
     for rank, (first, last) in zip(ranks([narrowed(*span) for span in intervals], goal), possible, strict=True):
         assert rank.interval is not None
-        # The search tries the ends themselves, where entries are equal; a hair inside they may be apart.
+        # The search also tries the exact ends, where entries are equal. Slightly inside, they can differ.
         assert first <= rank.interval[0] <= rank.rank <= rank.interval[1] <= last
 
 
@@ -137,7 +139,9 @@ def test_against_a_search(intervals: list[tuple[int, int]], target: tuple[int, i
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=1, max_size=8),
     st.sampled_from(["higher", "lower", "target"]),
 )
-def test_what_always_holds(spans: list[tuple[float, float, float]], kind: str) -> None:
+def test_ranks_lie_in_their_intervals_and_do_not_depend_on_the_order(
+    spans: list[tuple[float, float, float]], kind: str
+) -> None:
     entries = [Estimate(value, (value - below, value + above), 50) for value, below, above in spans]
     goal: Goal = Estimate(0.5, (0.3, 0.6), 50) if kind == "target" else "higher" if kind == "higher" else "lower"
     given_ranks = ranks(entries, goal)
@@ -149,8 +153,8 @@ def test_what_always_holds(spans: list[tuple[float, float, float]], kind: str) -
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
-def test_rank_intervals_hold_the_true_ranks_in_at_least_95_of_100_benchmarks(correlation: float) -> None:
-    """Entries, some of them equal, answer the same images; a benchmark counts if any rank interval is wrong."""
+def test_rank_intervals_contain_all_true_ranks_in_95_percent_of_benchmarks(correlation: float) -> None:
+    """Simulate entries, some of them equal, on the same images. A benchmark with any wrong rank interval counts."""
     rng = np.random.default_rng(3)
     truth, n_images, n_runs = np.array([0.0, 0.0, 0.1, 0.4, 0.4, 1.0]), 50, 1000 if THOROUGH else 250
     wrong, certain = 0, 0
@@ -171,13 +175,13 @@ def test_rank_intervals_hold_the_true_ranks_in_at_least_95_of_100_benchmarks(cor
         intervals = [rank.interval for rank in ranks(entries, "higher")]
         best = [1 + int((truth > own).sum()) for own in truth]
         worst = [len(truth) - int((truth < own).sum()) for own in truth]
-        # Equal entries share their ranks, and each of these has to be possible.
+        # Equal entries share several ranks. The interval must contain each of them.
         wrong += any(
             span is None or span[0] > first or span[1] < last
             for span, first, last in zip(intervals, best, worst, strict=True)
         )
         certain += intervals[-1] == (1, 1)
-    # 0.05 and four standard errors.
+    # The limit is 0.05 plus four standard errors.
     assert wrong / n_runs <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / n_runs)
-    # The intervals say something: the entry that is far ahead is found first in some benchmarks at least.
+    # The intervals are informative: the entry that is far ahead is certainly first in some benchmarks.
     assert certain > 0

@@ -1,4 +1,4 @@
-"""The leaderboard of the published data that is here."""
+"""Test the leaderboard of the published data that is available."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.leaderboard.made import write
 
 
 @pytest.mark.real
-def test_the_published_soccer_scores(real_release: Path, tmp_path: Path) -> None:
+def test_leaderboard_of_the_published_soccer_data_has_the_published_scores(real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "dataset")
     report = score(tmp_path / "dataset", reference="human", bootstrap=200, ceiling=True)
     write(report, tmp_path / "reports/all.json")
     write_leaderboard([tmp_path / "reports"], tmp_path / "out")
     readme = (tmp_path / "out/README.md").read_text()
-    # 1441 of 7500 and 81 of 1000 responses; 113.36 px of table 2; uniform guessing as in the report.
+    # 1441 of 7500 and 81 of 1000 responses are right. 113.36 px is in table 2 of the paper.
     for said in ("| human (reference) | base | 19.2 ", "| 113.4 ", "| 50 | 7,500 |", "| gemini | cot | 8.1 "):
         assert said in readme
     assert "| uniform guessing |  | 3.7 |" in readme

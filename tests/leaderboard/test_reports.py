@@ -1,4 +1,4 @@
-"""Which files are read as score reports."""
+"""Test which files are read as score reports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 
 from spotball_core.errors import InputError
 from spotball_core.leaderboard.reports import read_reports
+from tests.failures import raises
 from tests.leaderboard.made import given, write
 
 REPORT = given({"gpt": (0.2, (0.1, 0.3))})
 
 
-def test_a_folder_is_searched_for_reports(tmp_path: Path) -> None:
+def test_read_reports_searches_a_folder_and_skips_other_files(tmp_path: Path) -> None:
     write(REPORT, tmp_path / "all/b/one.json")
     write(given({"gemini": (0.3, None)}), tmp_path / "all/a.json")
     (tmp_path / "all/other.json").write_text('{"schema_version": 1}')
@@ -28,17 +29,17 @@ def test_a_folder_is_searched_for_reports(tmp_path: Path) -> None:
     assert found.notes == ("2 JSON files were skipped, because they are not score reports.",)
 
 
-def test_the_same_report_counts_once(tmp_path: Path) -> None:
+def test_identical_reports_are_used_once_with_a_note(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         write(REPORT, tmp_path / name)
-    (tmp_path / "b.json").write_text(REPORT.model_dump_json())  # Other blanks.
+    (tmp_path / "b.json").write_text(REPORT.model_dump_json())  # Only the whitespace differs.
     found = read_reports([tmp_path, tmp_path / "a.json"])
     folder = tmp_path.name
     assert [one.source for one in found.reports] == [f"{folder}/a.json"]
     assert found.notes == (f"{folder}/b.json is identical to {folder}/a.json, so only one of them is used.",)
 
 
-def test_report_json_of_a_page_is_a_score_report(tmp_path: Path) -> None:
+def test_report_json_of_the_report_command_is_read_as_a_score_report(tmp_path: Path) -> None:
     content = {**json.loads(REPORT.model_dump_json()), "page": {"whatever": 1}}
     (tmp_path / "report.json").write_text(json.dumps(content))
     assert read_reports([tmp_path]).reports[0].report == REPORT
@@ -56,7 +57,7 @@ def test_report_json_of_a_page_is_a_score_report(tmp_path: Path) -> None:
         ("[" * 10**5 + REPORT.model_dump_json(), "nested too deeply"),
     ],
 )
-def test_a_damaged_or_newer_report_is_an_error_that_names_it(tmp_path: Path, content: str, said: str) -> None:
+def test_damaged_or_newer_report_is_an_error_that_names_the_file(tmp_path: Path, content: str, said: str) -> None:
     write(REPORT, tmp_path / "good.json")
     (tmp_path / "bad.json").write_text(content)
     with pytest.raises(InputError) as caught:
@@ -66,32 +67,32 @@ def test_a_damaged_or_newer_report_is_an_error_that_names_it(tmp_path: Path, con
     assert "good.json" not in str(caught.value)
 
 
-def test_a_named_file_must_be_a_report(tmp_path: Path) -> None:
+def test_given_file_that_is_not_a_report_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "empty.json").write_text("")
     for name in ("other.json", "empty.json", "missing.json"):
-        with pytest.raises(InputError, match=name):
+        with raises(InputError, "invalid-value:file"):
             read_reports([tmp_path / name])
 
 
-def test_nothing_found_is_an_error(tmp_path: Path) -> None:
+def test_folder_without_reports_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "empty.json").write_text("")
-    with pytest.raises(InputError, match="none; 2 other JSON files"):
+    with raises(InputError, "no-data:reports"):
         read_reports([tmp_path])
 
 
-def test_pipes_are_not_opened(tmp_path: Path) -> None:
+def test_pipe_in_a_folder_is_skipped_and_a_given_pipe_is_an_error(tmp_path: Path) -> None:
     write(REPORT, tmp_path / "a.json")
     os.mkfifo(tmp_path / "b.json")
     assert len(read_reports([tmp_path]).reports) == 1
-    with pytest.raises(InputError, match="a FIFO"):
+    with raises(InputError, "invalid-value:file"):
         read_reports([tmp_path / "b.json"])
 
 
-def test_a_large_file_of_another_kind_is_not_parsed(tmp_path: Path) -> None:
+def test_large_file_that_is_not_a_report_is_not_parsed(tmp_path: Path) -> None:
     write(REPORT, tmp_path / "a.json")
     with (tmp_path / "large.json").open("wb") as file:
-        file.truncate(1 << 28)  # Zeros that take no space on the disk. Parsing them would be an error.
+        file.truncate(1 << 28)  # A sparse file of zeros. Parsing it would be an error.
     found = read_reports([tmp_path])
     assert found.notes == ("1 JSON file was skipped, because it is not a score report.",)

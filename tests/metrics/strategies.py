@@ -1,4 +1,4 @@
-"""What the metrics' tests draw: small grids, counts over their cells, where the ball is, players' boxes."""
+"""Hypothesis strategies for the tests of metrics: small grids, counts, ground truth, and boxes of players."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 class ImageCounts(NamedTuple):
-    """One image: its grid, how often each cell was named, where the ball is."""
+    """Hold one image: its grid, how often each cell was named, and the cells of the ball."""
 
     grid: Grid
     counts: Array
@@ -22,19 +22,19 @@ class ImageCounts(NamedTuple):
 
 
 def grids(max_rows: int = 4, max_cols: int = 4) -> st.SearchStrategy[Grid]:
-    """Grids down to one cell, with cells that are seldom square and seldom a whole number of pixels wide."""
+    """Return grids of one or more cells, which are rarely square and rarely a whole number of pixels wide."""
     sizes = st.sampled_from([1, 30, 64, 359, 641, 0.37, 100 / 3])
     return st.builds(Grid, rows=st.integers(1, max_rows), cols=st.integers(1, max_cols), width=sizes, height=sizes)
 
 
 def counts(n_cells: int, max_value: int = 6) -> st.SearchStrategy[Array]:
-    """Counts with ties and cells never named, at least one answer in all."""
+    """Return counts with ties and with cells that are never named, and at least one answer in total."""
     numbers = st.lists(st.integers(0, max_value), min_size=n_cells, max_size=n_cells)
     return numbers.filter(any).map(lambda values: np.array(values, dtype=float))
 
 
 def masses(n_cells: int) -> st.SearchStrategy[Array]:
-    """Mass of any kind: counts, shares, one cell alone, masses of very different size."""
+    """Return mass of any kind: counts, shares, a single cell, and masses of very different sizes."""
     one_cell = st.integers(0, n_cells - 1).map(lambda cell: np.eye(n_cells)[cell])
     values = st.sampled_from([0.0, 1e-9, 1e-6, 0.1, 1 / 3, 1.0, 2.0, 50.0]) | st.floats(0.001, 1.0)
     mixed = st.lists(values, min_size=n_cells, max_size=n_cells).filter(any).map(np.array)
@@ -42,7 +42,7 @@ def masses(n_cells: int) -> st.SearchStrategy[Array]:
 
 
 def truths(n_cells: int) -> st.SearchStrategy[Array]:
-    """Where the ball is: at least one cell."""
+    """Return masks of the cells of the ball, with at least one cell."""
     cells = st.sets(st.integers(0, n_cells - 1), min_size=1, max_size=4)
     return cells.map(lambda found: np.isin(np.arange(n_cells), list(found)))
 
@@ -55,7 +55,7 @@ def items(draw: st.DrawFn, max_rows: int = 4, max_cols: int = 4, max_value: int 
 
 @st.composite
 def boxes(draw: st.DrawFn, grid: Grid, max_boxes: int = 4) -> list[tuple[float, float, float, float]]:
-    """Players' boxes, some of them without area, partly or wholly outside the image."""
+    """Return boxes of players. Some have no area, or are partly or completely outside the image."""
 
     def interval(size: float) -> tuple[float, float]:
         low, high = sorted(draw(st.floats(-0.3, 1.3)) * size for _ in range(2))

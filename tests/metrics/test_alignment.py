@@ -1,4 +1,4 @@
-"""Wasserstein distances: cases worked by hand, the linear programme of eq. 3, and what a metric must be."""
+"""Test Wasserstein distances against cases computed by hand, linear programming, and the axioms of a metric."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spotball_core import wasserstein, wasserstein_1d
 from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import Grid
 from tests.conftest import examples
+from tests.failures import raises
 
 from .strategies import Array, counts, grids, masses
 
@@ -22,20 +23,20 @@ STANDARD = Grid.standard()
 GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 SCALE = 1e6
-"""HiGHS takes constraints that are off by 1e-10 for met; masses of 1e-9 must stand well above that."""
+"""HiGHS accepts constraint errors of 1e-10, so masses of 1e-9 are scaled up to be well above that."""
 
 
 def distance_loops(grid: Grid) -> Array:
-    """Distances between cell centers, in plain loops."""
+    """Return the distances between cell centers, computed with plain loops."""
     wide, high = grid.width / grid.cols, grid.height / grid.rows
     centers = [((col + 0.5) * wide, (row + 0.5) * high) for row in range(grid.rows) for col in range(grid.cols)]
     return np.array([[math.dist(one, other) for other in centers] for one in centers])
 
 
 def transport_programme(p: Array, q: Array, cost: Array) -> float:
-    """Eq. 3 with all n x n variables, solved by SciPy's linear programming.
+    """Solve eq. 3 with all n x n variables by linear programming in SciPy.
 
-    One of the 2n equations follows from the others. It is left out, for both sides' sums agree but for rounding.
+    One of the 2n equations follows from the others. It is excluded, because the two sums agree only up to rounding.
     """
     n = len(p)
     leaving = scipy.sparse.kron(scipy.sparse.eye(n), np.ones((1, n)))
@@ -70,36 +71,36 @@ def one_cell(grid: Grid, label: str) -> Array:
 # By hand -----------------------------------------------------------------------------------------------------------
 
 
-def test_wasserstein_by_hand() -> None:
-    # Half of the mass goes from D6 to D8, two cells of 64.
+def test_wasserstein_equals_values_computed_by_hand() -> None:
+    # Half of the mass moves from D6 to D8, two cells of 64 pixels.
     assert wasserstein(["D5", "D6"], ["D5", "D8"]) == 64
-    # A quarter stays in A1, a quarter goes from A1 to A2 (10), a half from B3 to A3 (20).
+    # A quarter stays in A1, a quarter moves from A1 to A2 (10), and a half from B3 to A3 (20).
     p, q = [2, 0, 0, 0, 0, 2], [1, 1, 2, 0, 0, 0]
     assert wasserstein(p, q, grid=GRID) == pytest.approx(10 / 4 + 20 / 2, rel=1e-12)
-    # Both swap over rather than cross: A1 to B1 and B3 to A3, 20 each, and not the diagonals.
+    # The mass moves vertically, A1 to B1 and B3 to A3 (20 each), and not along the diagonals.
     assert wasserstein([1, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0], grid=GRID) == pytest.approx(20, rel=1e-12)
 
 
-def test_wasserstein_is_not_greedy() -> None:
-    # A1 A2 A3 A4, a pixel apart: moving each one step right costs 3/3, as does moving A1 to A4 over the others.
+def test_wasserstein_of_shifted_cells_is_optimal_and_not_greedy() -> None:
+    # The cells are one pixel apart. Moving each mass one step right costs 3/3, as does moving A1 to A4.
     line = Grid(1, 4, 4, 1)
     assert wasserstein([1, 1, 1, 0], [0, 1, 1, 1], grid=line) == pytest.approx(1, rel=1e-12)
-    # Sending A2's mass to its nearest neighbor A3 leaves A1's to go to A4: 1 + 3; straight on is 2 + 2, as good.
+    # If A2 goes to its neighbor A3, A1 must go to A4: 1 + 3. Moving both by two cells costs 2 + 2, the same.
     assert wasserstein([1, 1, 0, 0], [0, 0, 1, 1], grid=line) == pytest.approx((1 + 3) / 2, rel=1e-12)
 
 
-def test_wasserstein_1d_by_hand() -> None:
-    # Half of the mass goes two columns of 64, none changes its row.
+def test_wasserstein_1d_equals_values_computed_by_hand() -> None:
+    # Half of the mass moves by two columns of 64 pixels. The rows do not change.
     assert wasserstein_1d(["D5", "D6"], ["D5", "D8"]) == (64 + 0) / 2
-    # Columns (1/2, 0, 1/2) to (1/4, 1/4, 1/2): a quarter by 10. Rows (1/2, 1/2) to (1, 0): a half by 20.
+    # Columns (1/2, 0, 1/2) to (1/4, 1/4, 1/2) move a quarter by 10. Rows (1/2, 1/2) to (1, 0) move a half by 20.
     found = wasserstein_1d([2, 0, 0, 0, 0, 2], [1, 1, 2, 0, 0, 0], grid=GRID)
     assert found == pytest.approx((10 / 4 + 20 / 2) / 2, rel=1e-12)
-    # It cannot see how rows and columns go together.
+    # The 1D distance does not depend on how rows and columns are combined.
     assert wasserstein_1d([1, 0, 0, 0, 0, 1], [0, 0, 1, 1, 0, 0], grid=GRID) == 0
 
 
 @given(data=st.data(), grid=grids(5, 5))
-def test_between_two_cells_it_is_their_distance(data: st.DataObject, grid: Grid) -> None:
+def test_wasserstein_between_two_cells_is_their_distance(data: st.DataObject, grid: Grid) -> None:
     cell = st.tuples(st.integers(1, grid.rows), st.integers(1, grid.cols))
     (row, col), (row2, col2) = data.draw(cell), data.draw(cell)
     dx, dy = (col - col2) * grid.width / grid.cols, (row - row2) * grid.height / grid.rows
@@ -108,21 +109,21 @@ def test_between_two_cells_it_is_their_distance(data: st.DataObject, grid: Grid)
     assert wasserstein_1d(one, 7 * other, grid=grid) == pytest.approx((abs(dx) + abs(dy)) / 2, rel=1e-12)
 
 
-# Against the linear programme --------------------------------------------------------------------------------------
+# Comparison with linear programming --------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(150))
 @given(pair=pairs())
-def test_wasserstein_against_the_programme(pair: Pair) -> None:
+def test_wasserstein_equals_linear_programming(pair: Pair) -> None:
     grid, p, q = pair
     expected = transport_programme(p, q, distance_loops(grid))
-    # What p and q share to within their own rounding is known no better than that.
+    # The tolerance allows for rounding of the mass that p and q have in common.
     assert wasserstein(p, q, grid=grid) == pytest.approx(expected, rel=1e-9, abs=1e-14 * grid.diagonal)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("n_answers", [3, 50, 10_000])
-def test_wasserstein_on_the_papers_grid_against_the_programme(seed: int, n_answers: int) -> None:
+def test_wasserstein_on_the_standard_grid_equals_linear_programming(seed: int, n_answers: int) -> None:
     rng = np.random.default_rng(seed)
     p, q = (rng.multinomial(n_answers, rng.dirichlet(np.full(60, 0.3))).astype(float) for _ in range(2))
     assert wasserstein(p, q) == pytest.approx(transport_programme(p, q, distance_loops(STANDARD)), rel=1e-9)
@@ -139,7 +140,7 @@ EQUAL: dict[str, Pair] = {
 
 
 @pytest.mark.parametrize("case", EQUAL)
-def test_equal_distributions_are_at_0(case: str) -> None:
+def test_wasserstein_of_equal_distributions_is_0(case: str) -> None:
     grid, p, q = EQUAL[case]
     assert transport_programme(p, q, distance_loops(grid)) <= 1e-12 * grid.diagonal
     assert wasserstein(p, q, grid=grid) == wasserstein(q, p, grid=grid) == 0
@@ -162,7 +163,7 @@ DEGENERATE: dict[str, Pair] = {
 
 
 @pytest.mark.parametrize("case", DEGENERATE)
-def test_degenerate_distributions_against_the_programme(case: str) -> None:
+def test_wasserstein_of_degenerate_distributions_equals_linear_programming(case: str) -> None:
     grid, p, q = DEGENERATE[case]
     expected = transport_programme(p, q, distance_loops(grid))
     assert wasserstein(p, q, grid=grid) == pytest.approx(expected, rel=1e-9, abs=0)
@@ -170,17 +171,17 @@ def test_degenerate_distributions_against_the_programme(case: str) -> None:
 
 
 @pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12])
-def test_a_tiny_mass_far_away_is_not_lost(tiny: float) -> None:
+def test_wasserstein_counts_a_tiny_mass_far_away(tiny: float) -> None:
     almost, all_of_it = np.array([1 - tiny, 0, tiny, 0, 0, 0]), np.array([1.0, 0, 0, 0, 0, 0])
-    # The mass in A3, of 1 in all as far as floats go, is 20 pixels from A1.
+    # The mass in A3 is 20 pixels from A1. The total mass is 1 up to rounding.
     for found in (wasserstein(almost, all_of_it, grid=GRID), wasserstein(all_of_it, almost, grid=GRID)):
         assert found == pytest.approx(20 * tiny / math.fsum(almost), rel=1e-12, abs=0)
-    # As counts: one answer of 10^9 + 1.
+    # The same with counts: one answer of 10^9 + 1.
     found = wasserstein([10**9, 0, 1, 0, 0, 0], [10**9, 0, 0, 0, 0, 0], grid=GRID)
     assert found == pytest.approx(20 / (10**9 + 1), rel=1e-12, abs=0)
 
 
-# What a distance must be -------------------------------------------------------------------------------------------
+# Axioms of a metric ------------------------------------------------------------------------------------------------
 
 
 @given(pair=pairs())
@@ -212,7 +213,7 @@ def test_wasserstein_obeys_the_triangle_inequality(grid: Grid, data: st.DataObje
 
 
 @given(pair=pairs(3, 3), down=st.integers(0, 2), right=st.integers(0, 2))
-def test_wasserstein_does_not_see_where_both_are(pair: Pair, down: int, right: int) -> None:
+def test_wasserstein_does_not_depend_on_a_common_shift(pair: Pair, down: int, right: int) -> None:
     grid, p, q = pair
     larger = Grid(grid.rows + 2, grid.cols + 2, grid.cell_width * (grid.cols + 2), grid.cell_height * (grid.rows + 2))
 
@@ -227,7 +228,9 @@ def test_wasserstein_does_not_see_where_both_are(pair: Pair, down: int, right: i
 
 
 @given(grid=grids(3, 3), data=st.data(), down=st.integers(0, 3), right=st.integers(0, 3))
-def test_moving_all_mass_costs_the_way(grid: Grid, data: st.DataObject, down: int, right: int) -> None:
+def test_wasserstein_of_shifted_mass_is_the_length_of_the_shift(
+    grid: Grid, data: st.DataObject, down: int, right: int
+) -> None:
     larger = Grid(grid.rows + 3, grid.cols + 3, grid.cell_width * (grid.cols + 3), grid.cell_height * (grid.rows + 3))
     field = np.zeros((larger.rows, larger.cols))
     field[: grid.rows, : grid.cols] = data.draw(counts(grid.n_cells)).reshape(grid.rows, grid.cols)
@@ -237,7 +240,7 @@ def test_moving_all_mass_costs_the_way(grid: Grid, data: st.DataObject, down: in
 
 
 @given(pair=pairs(), factor=st.sampled_from([0.01, 0.5, 3, 1000]))
-def test_wasserstein_grows_with_the_image(pair: Pair, factor: float) -> None:
+def test_wasserstein_scales_with_the_image_size(pair: Pair, factor: float) -> None:
     grid, p, q = pair
     larger = Grid(grid.rows, grid.cols, grid.width * factor, grid.height * factor)
     for measure in (wasserstein, wasserstein_1d):
@@ -248,8 +251,8 @@ def test_wasserstein_grows_with_the_image(pair: Pair, factor: float) -> None:
 # Units -------------------------------------------------------------------------------------------------------------
 
 
-def test_units_by_hand() -> None:
-    # From A1 to B3: 20 right and 20 down in pixels, 2 columns and 1 row, of an image of 30 x 40 whose diagonal is 50.
+def test_wasserstein_units_equal_values_computed_by_hand() -> None:
+    # A1 to B3 is 20 pixels right and 20 down, or 2 columns and 1 row. The diagonal of the 30 x 40 image is 50.
     one, other = [1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]
     assert wasserstein(one, other, grid=GRID) == pytest.approx(math.hypot(20, 20), rel=1e-12)
     assert wasserstein(one, other, grid=GRID, unit="px") == pytest.approx(math.hypot(20, 20), rel=1e-12)
@@ -259,7 +262,7 @@ def test_units_by_hand() -> None:
 
 @settings(max_examples=examples(50))
 @given(pair=pairs())
-def test_units_against_the_programme(pair: Pair) -> None:
+def test_wasserstein_units_equal_linear_programming(pair: Pair) -> None:
     grid, p, q = pair
     in_cells = distance_loops(Grid(grid.rows, grid.cols, grid.cols, grid.rows))
     found = wasserstein(p, q, grid=grid, unit="cell")
@@ -270,8 +273,8 @@ def test_units_against_the_programme(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("unit", ["pixels", "", "PX", None])
-def test_what_is_no_unit(unit: str) -> None:
-    with pytest.raises(OptionError, match="Available: px, cell, diagonal"):
+def test_wasserstein_with_unknown_unit_raises_option_error(unit: str) -> None:
+    with raises(OptionError, "unknown-name:unit"):
         wasserstein([1] * 60, [1] * 60, unit=unit)  # type: ignore[arg-type]
 
 
@@ -279,7 +282,7 @@ def test_what_is_no_unit(unit: str) -> None:
 
 
 @given(pair=pairs(5, 5))
-def test_wasserstein_1d_against_scipy(pair: Pair) -> None:
+def test_wasserstein_1d_equals_scipy(pair: Pair) -> None:
     grid, p, q = pair
     xs, ys = (np.arange(grid.cols) + 0.5) * grid.cell_width, (np.arange(grid.rows) + 0.5) * grid.cell_height
     p_field, q_field = p.reshape(grid.rows, grid.cols), q.reshape(grid.rows, grid.cols)
@@ -287,16 +290,16 @@ def test_wasserstein_1d_against_scipy(pair: Pair) -> None:
     along_y = scipy.stats.wasserstein_distance(ys, ys, p_field.sum(axis=1), q_field.sum(axis=1))
     found = wasserstein_1d(p, q, grid=grid)
     assert found == pytest.approx((along_x + along_y) / 2, rel=1e-9, abs=1e-14 * grid.diagonal)
-    # |dx| + |dy| is at most twice the Euclidean distance, and each marginal's plan is at best as dear as the joint one.
+    # |dx| + |dy| is at most twice the Euclidean distance, and the plan of each marginal costs at most the joint one.
     assert found <= wasserstein(p, q, grid=grid) * (1 + 1e-9) + 1e-14 * grid.diagonal
 
 
-# What the solver itself would let through --------------------------------------------------------------------------
+# Inputs that the solver alone would accept -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
 @pytest.mark.parametrize("hostile", [[1.5, -0.5], [-1, -1], [math.nan, 1], [math.inf, 1], [1e308, 1e308], [1j, 1]])
-def test_hostile_mass_raises_on_either_side(measure: object, hostile: list[float]) -> None:
+def test_invalid_mass_on_either_side_raises_distribution_error(measure: object, hostile: list[float]) -> None:
     assert callable(measure)
     grid = Grid(1, 2, 20, 10)
     for one, other in ((hostile, [1, 1]), ([1, 1], hostile), (hostile, hostile)):
@@ -307,7 +310,7 @@ def test_hostile_mass_raises_on_either_side(measure: object, hostile: list[float
 
 
 @pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
-def test_an_empty_side_is_nan_and_no_uniform_distribution(measure: object) -> None:
+def test_empty_mass_on_either_side_gives_nan_and_wrong_shape_raises(measure: object) -> None:
     assert callable(measure)
     grid = Grid(1, 2, 20, 10)
     for one, other in (([0, 0], [1, 1]), ([1, 1], [0, 0]), ([0, 0], [0, 0]), ([], [1, 1]), ([None], [1, 1])):
@@ -320,7 +323,7 @@ def test_an_empty_side_is_nan_and_no_uniform_distribution(measure: object) -> No
 
 
 @pytest.mark.parametrize("measure", [wasserstein, wasserstein_1d])
-def test_mass_that_does_not_sum_to_1_is_counted_as_shares(measure: object) -> None:
+def test_mass_that_does_not_sum_to_1_is_normalized(measure: object) -> None:
     assert callable(measure)
     p, q = np.array([3.0, 0, 1, 0, 0, 0]), np.array([0, 0, 0.2, 0.1, 0, 0.1])
     expected = measure(p / 4, q / 0.4, grid=GRID)

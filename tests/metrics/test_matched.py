@@ -1,4 +1,4 @@
-"""Matched metrics: the same whatever the number of responses, and respondents in the order of their true distances."""
+"""Test matched metrics: independent of the number of responses, and in the order of true distances."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from spotball_core.metrics import (
     wasserstein_matched,
 )
 from spotball_core.schema import Scene
+from tests.failures import raises
 
 
 @pytest.mark.slow
-def test_respondents_are_in_the_order_of_their_true_distances() -> None:
-    """200 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
+def test_wasserstein_matched_orders_respondents_by_their_true_distances() -> None:
+    """Simulate 200 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
     counted = [pairs_in_order(kinds, 100) for kinds in (1, 4)]
 
     def share(gap: str, sizes: Iterable[int]) -> float:
@@ -42,7 +43,7 @@ def test_respondents_are_in_the_order_of_their_true_distances() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["center", "uniform", "other images", "other images, sharper"])
 @pytest.mark.parametrize("samples", SIZES)
-def test_the_distance_does_not_depend_on_the_number_of_responses(kind: str, samples: int) -> None:
+def test_wasserstein_matched_does_not_depend_on_the_number_of_responses(kind: str, samples: int) -> None:
     rng = np.random.default_rng([samples, len(kind)])
     people = crowd(rng, IMAGES)
     shares = at_distance(people, others(rng, people)[kind], 40.0)
@@ -53,18 +54,18 @@ def test_the_distance_does_not_depend_on_the_number_of_responses(kind: str, samp
     assert np.mean(found) == pytest.approx(40.0, abs=6.0 if samples == 10 else 4.0)
 
 
-def test_probabilities_need_no_correction() -> None:
+def test_matched_metrics_of_probabilities_equal_the_plain_ones() -> None:
     rng = np.random.default_rng(1)
     p, q = crowd(rng, 30), crowd(rng, 30)
     assert wasserstein_matched(p, q) == pytest.approx(wasserstein(p, q).mean())
     assert image_entropy_matched(p) == pytest.approx(normalized_entropy(p).mean())
     assert normalized_entropy_matched(p) == pytest.approx(normalized_entropy(p.sum(axis=0)))
-    # A few responses of the reference: only its noise is taken away.
+    # With few responses of the reference, only the noise of the reference is removed.
     few = wasserstein_matched(p, sampled(rng, q, 20))
     assert abs(few - wasserstein(p, q).mean()) < 0.5 * abs(wasserstein(p, sampled(rng, q, 20)).mean() - few) + 5
 
 
-def test_other_metrics_do_not_depend_on_the_number_of_responses() -> None:
+def test_other_matched_metrics_do_not_depend_on_the_number_of_responses() -> None:
     rng = np.random.default_rng(2)
     shares = np.tile(crowd(rng, 50), (20, 1))
     truth = np.zeros(shares.shape, dtype=bool)
@@ -80,44 +81,44 @@ def test_other_metrics_do_not_depend_on_the_number_of_responses() -> None:
     assert wasserstein_1d_matched(few, many) == pytest.approx(0.0, abs=8.0)
 
 
-def test_a_respondent_that_never_changes_has_no_pooled_correction() -> None:
+def test_pooled_entropy_of_constant_responses_has_no_correction() -> None:
     fixed = 20 * np.eye(60)[:30]
     assert normalized_entropy_matched(fixed) == pytest.approx(float(normalized_entropy(fixed.sum(axis=0))))
 
 
-def test_too_few_responses() -> None:
+def test_matched_metrics_of_too_few_responses_are_nan() -> None:
     one = np.eye(60)[:3]
     many = np.full((3, 60), 1.0)
     assert np.isnan(wasserstein_matched(one, many))
     assert np.isnan(wasserstein_matched(many, 3 * one))
     assert np.isnan(image_entropy_matched(one))
     assert np.isnan(normalized_entropy_matched(one))
-    # One image with enough counts for itself.
+    # One image with enough responses gives the value.
     two = np.concatenate([one, 10 * np.eye(60)[5:6]])
     assert wasserstein_matched(two, np.concatenate([many, 40 * np.eye(60)[5:6]])) == 0.0
 
 
 @pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
-def test_no_draws_are_refused(function: object) -> None:
-    with pytest.raises(OptionError, match="draws: found 0"):
+def test_zero_draws_raise_option_error(function: object) -> None:
+    with raises(OptionError, "invalid-option:draws"):
         function(["D5", "D5"], ["D5"] * 4, draws=0)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
-def test_images_of_both_sides_must_be_as_many(function: object) -> None:
-    with pytest.raises(DistributionError, match="broadcast"):
+def test_different_numbers_of_images_raise_distribution_error(function: object) -> None:
+    with raises(DistributionError, "wrong-shape"):
         function(np.ones((2, 60)), np.ones((3, 60)))  # type: ignore[operator]
 
 
-def test_the_seed_decides() -> None:
+def test_wasserstein_matched_depends_on_the_seed() -> None:
     rng = np.random.default_rng(3)
     p, q = sampled(rng, crowd(rng, 10), 20), sampled(rng, crowd(rng, 10), 40)
     assert wasserstein_matched(p, q) == wasserstein_matched(p, q, seed=0)
     assert wasserstein_matched(p, q) != wasserstein_matched(p, q, seed=1)
 
 
-def test_labels_of_another_grid() -> None:
-    """Twelve answers to one image, all alike, so that no split changes a value."""
+def test_matched_metrics_of_labels_on_a_small_grid_equal_hand_computation() -> None:
+    """Use twelve equal answers to one image, so that values do not depend on the random split."""
     grid = Grid(2, 2, 60, 80)
     guesses, reference = ["A1"] * 12, ["B2"] * 12
     assert wasserstein_matched(guesses, reference, grid=grid) == pytest.approx(50)
@@ -127,7 +128,7 @@ def test_labels_of_another_grid() -> None:
     assert image_entropy_matched(guesses, grid=grid) == 0
     assert top_k_accuracy_matched(guesses, "A1", k=1, grid=grid) == 1
     assert log_score_matched(guesses, "A1", smoothing=0.4, grid=grid) == pytest.approx(-np.log(0.6 + 0.4 / 4))
-    # The square of what each cell lacks or has too much: 1 and 1.
+    # The squared errors of the two cells are 1 and 1.
     assert brier_score_matched(guesses, "B2", grid=grid) == pytest.approx(2)
     assert energy_score_matched(guesses, "B2", grid=grid) == pytest.approx(50)
     scene = Scene(sport="soccer", image="1", grid=grid, ball_cells=["B2"])
@@ -135,13 +136,13 @@ def test_labels_of_another_grid() -> None:
     assert brier_score_matched(guesses, scene) == pytest.approx(2)
 
 
-def test_an_image_without_a_value_does_not_enter() -> None:
+def test_image_with_too_few_responses_is_excluded() -> None:
     assert image_entropy_matched([[20, 0], [1, 0]]) == 0
     assert normalized_entropy_matched([[20, 0], [0, 1]]) == 0
 
 
-def test_several_respondents_at_once() -> None:
-    """Probabilities are not split, so that each value is that of the respondent alone."""
+def test_several_respondents_at_once_score_like_each_alone() -> None:
+    """Use probabilities, which are not split, so that each value equals that of the respondent alone."""
     rng = np.random.default_rng(4)
     grid, people, several = Grid(2, 3, 30, 40), rng.dirichlet(np.ones(6), 5), rng.dirichlet(np.ones(6), (3, 5))
     several[1, 2] = 0.0
@@ -152,14 +153,14 @@ def test_several_respondents_at_once() -> None:
         assert function(several) == pytest.approx([float(function(each)) for each in several])
 
 
-def test_pooled_entropy_by_hand() -> None:
-    """Two images, two answers to each, A and B. Halves name one cell twice or both once, each in half of the splits.
+def test_pooled_entropy_equals_values_computed_by_hand() -> None:
+    """Use two images with answers A and B each. A half names one cell twice or both once, equally often.
 
-    So the entropy is 1, of halves 1/2 on average, and of any number of answers 1 + (2 / 2) (1 - 1/2).
+    The entropy is 1 for all answers and 1/2 on average for halves, so the matched one is 1 + (2 / 2) (1 - 1/2).
     """
     mass = [[1, 1], [1, 1]]
     assert normalized_entropy_matched(mass, draws=400) == pytest.approx(1.5, abs=0.1)
-    # Of three answers to three images, halves have one each: 3 of 9 answers, so the weight is 3 / (9 - 3).
+    # With three answers to each of three images, a half has one each: 3 of 9 answers, so the weight is 3 / (9 - 3).
     thrice = [[3, 0], [0, 3], [2, 1]]
     ways = [(2 / 3, [2, 1]), (1 / 3, [1, 2])]
     half = sum(share * float(normalized_entropy(cells)) for share, cells in ways)

@@ -1,4 +1,4 @@
-"""The metrics' records: which there are, in which order, and that each is documented and at hand by its key."""
+"""Test the registry of metrics: keys and their order, documentation, and access by key."""
 
 from __future__ import annotations
 
@@ -57,29 +57,29 @@ EQUATIONS = {
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
 
 
-def test_the_keys_and_their_order_are_a_contract() -> None:
+def test_metric_keys_and_their_order_do_not_change() -> None:
     assert tuple(METRICS) == OF_THE_PAPER + BEYOND
     assert all(key == metric.key for key, metric in METRICS.items())
 
 
 @every_metric
-def test_a_metric_is_at_hand_by_its_key(metric: Metric) -> None:
+def test_metric_function_is_exported_under_its_key(metric: Metric) -> None:
     assert getattr(spotball_core, metric.key) is metric.function
     assert metric.key in spotball_core.__all__
     assert metric.function.__name__ == metric.key
 
 
 @every_metric
-def test_a_metric_needs_what_its_function_takes(metric: Metric) -> None:
+def test_needs_of_a_metric_are_the_required_arguments_of_its_function(metric: Metric) -> None:
     parameters = inspect.signature(metric.function).parameters.values()
     required = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
     assert tuple(required) == ("guesses", *metric.needs)
-    # What is optional is said by name.
+    # Optional arguments are keyword-only.
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters if parameter.name not in required)
 
 
 @every_metric
-def test_a_metric_is_documented(metric: Metric) -> None:
+def test_metric_docstring_has_summary_sections_example_and_parameters(metric: Metric) -> None:
     text = inspect.getdoc(metric.function) or ""
     assert text.startswith(metric.summary)
     assert metric.summary.rstrip(".:") != ""
@@ -93,7 +93,7 @@ def test_a_metric_is_documented(metric: Metric) -> None:
 
 
 @every_metric
-def test_a_metric_of_the_paper_gives_its_equation(metric: Metric) -> None:
+def test_metric_from_the_paper_documents_its_equation(metric: Metric) -> None:
     assert metric.equation == EQUATIONS.get(metric.key)
     text = inspect.getdoc(metric.function) or ""
     if metric.equation is not None:
@@ -103,19 +103,19 @@ def test_a_metric_of_the_paper_gives_its_equation(metric: Metric) -> None:
 
 
 @every_metric
-def test_a_metric_says_how_to_read_it(metric: Metric) -> None:
+def test_metric_has_title_symbol_direction_and_unit(metric: Metric) -> None:
     assert metric.title[0].isupper() or metric.title[0].isdigit()
     assert metric.symbol
     assert metric.direction in ("lower", "higher") or metric.direction.startswith(("like the", "1 = "))
     assert metric.unit in ("share", "px", "ratio", "nats", "none")
 
 
-def test_each_has_a_title_and_a_symbol_of_its_own() -> None:
+def test_titles_symbols_and_functions_are_unique() -> None:
     for field in ("title", "symbol", "function"):
         assert len({getattr(metric, field) for metric in METRICS.values()}) == len(METRICS)
 
 
-def test_each_metric_that_depends_on_the_number_of_responses_has_a_matched_one() -> None:
+def test_metrics_that_depend_on_the_number_of_responses_have_a_matched_one() -> None:
     by_size = {key for key, metric in METRICS.items() if metric.by_size}
     assert by_size == {metric.estimates for metric in METRICS.values() if metric.is_matched}
     for metric in METRICS.values():
@@ -127,7 +127,7 @@ def test_each_metric_that_depends_on_the_number_of_responses_has_a_matched_one()
 
 
 def made(grid: Grid, shape: tuple[int, ...], **options: Any) -> MetricInput:
-    """Probabilities and a truth of one cell for each of the last axis's images."""
+    """Return probabilities and a ground truth of one cell for each image of the last axis."""
     rng, n = np.random.default_rng(1), shape[-1]
     cells = np.eye(grid.n_cells, dtype=bool)
     return MetricInput(
@@ -149,12 +149,12 @@ def total(metric: Metric, data: MetricInput) -> FloatArray:
     return metric.aggregate.statistic(data).total()
 
 
-# Those of a few drawn responses draw others for each respondent.
+# These metrics draw different responses for each respondent.
 DRAWN = ("top_k_accuracy_matched", "log_score_matched")
 
 
 @pytest.mark.parametrize("key", [key for key in METRICS if key not in DRAWN])
-def test_several_respondents_at_once(key: str) -> None:
+def test_several_respondents_at_once_score_like_each_alone(key: str) -> None:
     data = made(Grid.standard(), (3, 4), draws=1)
     alone = [total(METRICS[key], replace(data, mass=data.mass[i], unparsed=data.unparsed[i])) for i in range(3)]
     assert total(METRICS[key], data) == pytest.approx(np.array(alone), rel=1e-9)
@@ -162,7 +162,7 @@ def test_several_respondents_at_once(key: str) -> None:
     assert statistic.enters.shape == statistic.answered.shape == (3, 4)
 
 
-def test_options_reach_the_matched_distance() -> None:
+def test_options_are_passed_to_wasserstein_matched() -> None:
     data = made(Grid(2, 2, 60, 80), (6,), wasserstein_unit="diagonal", seed=3, draws=2)
     data = replace(data, mass=np.floor(20 * data.mass), reference=np.floor(50 * data.reference))
     choices = {"grid": data.grid, "unit": "diagonal", "seed": 3, "draws": 2}
@@ -171,12 +171,12 @@ def test_options_reach_the_matched_distance() -> None:
     assert expected != spotball_core.wasserstein_matched(data.mass, data.reference, **{**choices, "draws": 3})
 
 
-def test_a_title_without_a_policy_keeps_its_letter() -> None:
+def test_title_of_top_k_accuracy_shows_k_only_if_known() -> None:
     assert METRICS["top_k_accuracy"].title_under(object()) == METRICS["top_k_accuracy"].title
     assert METRICS["top_k_accuracy"].title_under(MetricOptions(top_k=5)) == "Top-5 accuracy"
 
 
-def test_an_image_enters_a_matched_metric_if_it_has_two_answers() -> None:
+def test_image_with_one_answer_does_not_enter_a_matched_metric() -> None:
     data = made(Grid(2, 2, 60, 80), (3,))
     mass = np.array([[20.0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2]])
     statistic = METRICS["normalized_entropy_matched"].aggregate.statistic(replace(data, mass=mass))

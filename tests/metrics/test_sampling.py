@@ -1,4 +1,4 @@
-"""What the number of responses does to a metric, and how it is undone: against formulas, loops and simulation."""
+"""Test the correction of metrics for the number of responses against formulas, loops and simulation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ some_counts = st.composite(counts)()
 
 
 @given(some_counts, st.integers(0, 99), st.integers(0, 20))
-def test_what_is_drawn_was_there(mass: FloatArray, seed: int, most_listed: int) -> None:
+def test_drawn_responses_are_a_subset_of_the_given_size(mass: FloatArray, seed: int, most_listed: int) -> None:
     rng = np.random.default_rng(seed)
     n = rng.integers(0, mass.sum(axis=-1) + 1)
     with pytest.MonkeyPatch.context() as patch:
@@ -35,8 +35,10 @@ def test_what_is_drawn_was_there(mass: FloatArray, seed: int, most_listed: int) 
 
 
 @pytest.mark.parametrize("most_listed", [0, 10_000])
-def test_responses_are_drawn_alike(most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against the hypergeometric mean and variance of each cell."""
+def test_drawn_counts_have_the_hypergeometric_mean_and_variance(
+    most_listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare with the hypergeometric mean and variance of each cell."""
     monkeypatch.setattr(sampling, "_MOST_LISTED", most_listed)
     drawn = sampling.drawn(np.array([6.0, 3.0, 1.0]), np.asarray(4), np.random.default_rng(0), draws=20_000)
     share = np.array([0.6, 0.3, 0.1])
@@ -45,7 +47,7 @@ def test_responses_are_drawn_alike(most_listed: int, monkeypatch: pytest.MonkeyP
 
 
 @given(some_counts, st.integers(0, 99))
-def test_halves_are_different_responses(mass: FloatArray, seed: int) -> None:
+def test_halves_are_disjoint_and_equally_large(mass: FloatArray, seed: int) -> None:
     first, second = sampling.halves(mass, np.random.default_rng(seed), draws=3)
     assert first.shape == second.shape == (3, *mass.shape)
     assert (np.minimum(first, second) >= 0).all()
@@ -54,20 +56,20 @@ def test_halves_are_different_responses(mass: FloatArray, seed: int) -> None:
     assert (second.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
 
 
-def test_both_halves_are_alike() -> None:
-    """Of 3 + 2 responses, each half has 2: on average 1.2 and 0.8, and the dropped one is 0.6 and 0.4."""
+def test_both_halves_have_the_same_mean_and_variance() -> None:
+    """Check halves of 3 + 2 responses: each has 2, which are 1.2 and 0.8 on average, and one response is dropped."""
     for half in sampling.halves(np.array([3.0, 2.0]), np.random.default_rng(1), draws=20_000):
         np.testing.assert_allclose(half.mean(axis=0), [1.2, 0.8], atol=0.02)
         np.testing.assert_allclose(half.var(axis=0), 2 * 0.6 * 0.4 * 3 / 4, atol=0.02)
 
 
-def test_probabilities_have_no_halves() -> None:
+def test_halves_of_probabilities_are_the_probabilities() -> None:
     mass = np.array([[0.5, 0.5], [1.0, 0.0]])
     for half in sampling.halves(mass, np.random.default_rng(0), draws=2):
         np.testing.assert_array_equal(half, np.broadcast_to(mass, (2, 2, 2)))
 
 
-def test_batches_hold_all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_splits_in_batches_return_all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     mass = np.array([[4.0, 4.0], [5.0, 0.0]])
     monkeypatch.setattr(sampling, "_BATCH", 2 * mass.nbytes)
     assert list(sampling._in_batches(5, mass)) == [2, 2, 1]
@@ -77,13 +79,13 @@ def test_batches_hold_all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def agreement(mass: FloatArray) -> FloatArray:
-    """The probability that two responses drawn with replacement agree: errs by (1 - agreement) / n."""
+    """Return the probability that two responses drawn with replacement agree. Its bias is (1 - agreement) / n."""
     return np.asarray((ratio(mass, mass.sum(axis=-1, keepdims=True)) ** 2).sum(axis=-1))
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
-def test_extrapolation_is_exact_for_an_error_of_1_over_n(n: int) -> None:
-    """The mean over draws is the unbiased estimate, the share of pairs of different responses that agree."""
+def test_extrapolated_is_unbiased_for_an_error_proportional_to_1_over_n(n: int) -> None:
+    """Check that the mean over draws is the unbiased estimate: the fraction of pairs of responses that agree."""
     mass = np.random.default_rng(n).multinomial(n, [0.5, 0.3, 0.2]).astype(float)[None]
     cells = [cell for cell, times in enumerate(mass[0]) for _ in range(int(times))]
     pairs = list(itertools.combinations(cells, 2))
@@ -92,11 +94,11 @@ def test_extrapolation_is_exact_for_an_error_of_1_over_n(n: int) -> None:
     assert found[0] == pytest.approx(expected, abs=0.03)
 
 
-def test_one_response_cannot_be_halved() -> None:
+def test_extrapolated_of_one_response_is_nan() -> None:
     assert np.isnan(sampling.extrapolated(agreement, np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
 
 
-def test_few_responses_by_all_ways_to_draw_them() -> None:
+def test_of_few_equals_the_mean_over_all_subsets() -> None:
     mass = np.array([[5.0, 3.0, 2.0]])
     cells = [0] * 5 + [1] * 3 + [2] * 2
     ways = [np.bincount(way, minlength=3) for way in itertools.combinations(cells, sampling.FEW)]
@@ -104,7 +106,7 @@ def test_few_responses_by_all_ways_to_draw_them() -> None:
     assert sampling.of_few(agreement, mass, draws=1000)[0] == pytest.approx(expected, abs=0.003)
 
 
-def test_few_responses_do_not_depend_on_how_many_there_are() -> None:
+def test_of_few_does_not_depend_on_the_number_of_responses() -> None:
     rng, shares = np.random.default_rng(2), np.array([0.4, 0.3, 0.2, 0.1])
     means = [
         sampling.of_few(agreement, rng.multinomial(n, shares, size=4000).astype(float)).mean() for n in (8, 20, 150)
@@ -114,14 +116,14 @@ def test_few_responses_do_not_depend_on_how_many_there_are() -> None:
     assert np.isnan(sampling.of_few(agreement, np.array([[4.0, 3.0]]))[0])
 
 
-def test_counts_stay_counts_next_to_probabilities_of_another_respondent() -> None:
-    """All 8 of 8 responses are drawn each time, so that nothing is random."""
+def test_of_few_treats_counts_next_to_probabilities_as_counts() -> None:
+    """Draw all 8 of 8 responses each time, so that the result is not random."""
     mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
     assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
 
 
 def entropy_by_loops(row: list[int]) -> float:
-    """Chao, Wang and Jost (2013), eq. 7, as it stands."""
+    """Return the entropy by eq. 7 of Chao, Wang and Jost (2013), computed literally."""
     n, once, twice = sum(row), row.count(1), row.count(2)
     value = sum(x / n * sum(1 / k for k in range(x, n)) for x in row if x)
     if twice:
@@ -137,7 +139,7 @@ def entropy_by_loops(row: list[int]) -> float:
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=12).filter(lambda row: 2 <= sum(row) <= 30))
-def test_entropy_by_loops(row: list[int]) -> None:
+def test_entropy_equals_chao_wang_jost_by_loops(row: list[int]) -> None:
     found = float(sampling.entropy(np.array([row], dtype=float))[0])
     assert found == pytest.approx(entropy_by_loops(row), rel=1e-5, abs=1e-6)
 
@@ -145,18 +147,18 @@ def test_entropy_by_loops(row: list[int]) -> None:
 @pytest.mark.parametrize(
     "row", [[1] + [2] * 30, [1, 1] + [2] * 25 + [7], [1, 2, 40], [1, 2, 2], [1] + [2] * 20 + [60_000], [1, 2, 200_000]]
 )
-def test_what_was_not_named_yet_is_not_lost_in_rounding(row: list[int]) -> None:
-    """With the sum from r = n on instead of a logarithm less the sum up to n - 1, which are equal to 18 digits here."""
+def test_entropy_of_unseen_cells_is_not_lost_in_rounding(row: list[int]) -> None:
+    """Sum from r = n on, because the logarithm and the sum up to n - 1 are equal to 18 digits here."""
     n, once, twice = sum(row), row.count(1), row.count(2)
     named = sum(x / n * sum(1 / k for k in range(x, n)) for x in row)
     b = 1 - 2 * twice / ((n - 1) * once + 2 * twice)
     unseen = once / n * math.fsum(b ** (k + 1) / (n + k) for k in range(3000 + 20 * n))
-    # The unseen part is compared on its own, because it is small next to the rest.
+    # The unseen part is compared separately, because it is small compared with the rest.
     assert sampling.entropy(np.array([row], dtype=float))[0] - named == pytest.approx(unseen, rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 0.25), (20, 0.12), (50, 0.06), (150, 0.02)])
-def test_entropy_is_about_right(n: int, most: float) -> None:
+def test_entropy_has_a_small_bias(n: int, most: float) -> None:
     rng = np.random.default_rng(n)
     shares = rng.dirichlet(np.full(60, 0.2), 300)
     truth = -(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=-1)
@@ -164,30 +166,30 @@ def test_entropy_is_about_right(n: int, most: float) -> None:
     assert abs((found - truth).mean()) < most
 
 
-def test_entropy_of_much_and_of_little() -> None:
+def test_entropy_of_one_response_is_nan_and_of_millions_is_exact() -> None:
     assert np.isnan(sampling.entropy(np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
     many = sampling.entropy(np.array([[2e6, 2e6, 1.0]]))
     assert many[0] == pytest.approx(math.log(2), abs=1e-4)
 
 
-def test_a_distance_by_hand() -> None:
-    """All 5, half 7; of the reference against itself 2 and 2 sqrt(1.5), so rho is 1.5: 25 - 24 / 0.5 < 0."""
+def test_distance_at_any_size_equals_values_computed_by_hand() -> None:
+    """Use distances of 5 (all) and 7 (half), and 2 and 2 sqrt(1.5) for the reference: rho is 1.5, 25 - 24 / 0.5 < 0."""
     alone = np.array([5.0, 7.0, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
     assert sampling.distance_at_any_size(alone) == pytest.approx(-math.sqrt(23))
     far = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
     assert sampling.distance_at_any_size(far) == pytest.approx(math.sqrt(100 - 10.25 / 0.5))
-    # At half the 1/n + 1/k, half of what rho lacks to 2: 1.75.
+    # At half of 1/n + 1/k, the difference of rho from 2 is also half, so rho is 1.75.
     larger = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.05, 0.1, 1.0])
     assert sampling.distance_at_any_size(larger) == pytest.approx(math.sqrt(100 - 10.25 / 0.75))
-    # Sums over two images of the same numbers are their mean; no images, no value; no noise, no correction.
+    # Two equal images give the value of one. No images give NaN. Without noise, there is no correction.
     assert sampling.distance_at_any_size(2 * far) == pytest.approx(sampling.distance_at_any_size(far))
     assert np.isnan(sampling.distance_at_any_size(np.zeros(7)))
     assert sampling.distance_at_any_size(np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0])) == 3.0
 
 
 @given(some_counts, st.integers(0, 99))
-def test_shared_draws_give_the_same_values(mass: FloatArray, seed: int) -> None:
-    """The second metric uses the first one's draws; other responses and other seeds get draws of their own."""
+def test_shared_draws_give_the_same_values_as_separate_ones(mass: FloatArray, seed: int) -> None:
+    """Check that a second metric can reuse draws, and that other responses and seeds get different draws."""
     shared = sampling.SharedDraws()
 
     def gap(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -203,15 +205,15 @@ def test_shared_draws_give_the_same_values(mass: FloatArray, seed: int) -> None:
         )
 
 
-def test_shared_draws_are_made_once() -> None:
+def test_shared_draws_are_computed_once() -> None:
     shared, mass = sampling.SharedDraws(), np.full((2, 3), 4.0)
     first = shared.of(sampling.splits, mass, seed=0, draws=2)
     assert shared.of(sampling.splits, mass.copy(), seed=0, draws=2) is first
     assert shared.of(sampling.splits, mass, seed=0, draws=3) is not first
 
 
-def test_draws_that_would_fill_memory_are_not_kept() -> None:
-    """Each of 2 draws has two halves of 48 bytes: 192 bytes."""
+def test_shared_draws_beyond_the_memory_limit_are_not_stored() -> None:
+    """Use 2 draws of two halves of 48 bytes each, which need 192 bytes."""
     mass = np.full((2, 3), 4.0)
     few, enough = sampling.SharedDraws(most=191), sampling.SharedDraws(most=192)
     first = [shared.of(sampling.splits, mass, seed=0, draws=2) for shared in (few, enough)]
@@ -221,7 +223,7 @@ def test_draws_that_would_fill_memory_are_not_kept() -> None:
     assert few.of(sampling.splits, mass, seed=0, draws=2) is not first[0]
 
 
-def test_the_seed_is_0_where_none_is_given() -> None:
+def test_default_seed_is_0() -> None:
     mass = np.random.default_rng(6).multinomial(9, np.full(5, 0.2), 4).astype(float)
     for function in (sampling.extrapolated, sampling.of_few):
         values = [function(agreement, mass, **seed) for seed in ({}, {"seed": 0}, {"seed": 1})]
@@ -229,8 +231,8 @@ def test_the_seed_is_0_where_none_is_given() -> None:
         assert (values[0] != values[2]).any()
 
 
-def test_probabilities_as_a_reference_have_no_noise_of_their_own() -> None:
-    """The sizes of both pairs: 1/n of the respondent's 10 responses, and 1/n of as many drawn from the reference."""
+def test_distance_sums_with_a_reference_of_probabilities_use_the_respondents_size() -> None:
+    """Check 1/n of both pairs: the 10 responses of the respondent, and as many drawn from the reference."""
 
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
         return np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])

@@ -1,4 +1,4 @@
-"""Scoring rules: cases worked by hand, plain loops, and that telling the truth is best."""
+"""Test scoring rules against cases computed by hand and plain loops, and test that they are proper."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from spotball_core import brier_score, energy_score, expected_error, log_score
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
+from tests.failures import raises
 
 from .strategies import Array, ImageCounts, counts, grids, items, masses
 
@@ -19,7 +20,7 @@ GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 
 def probabilities(item: ImageCounts) -> tuple[list[float], list[float]]:
-    """The guesses' and the ball's probabilities, as lists."""
+    """Return the probabilities of the guesses and of the ball as lists."""
     total, n_true = sum(item.counts), sum(1 for ball in item.truth if ball)
     return [count / total for count in item.counts], [ball / n_true for ball in item.truth]
 
@@ -32,16 +33,16 @@ def distance(grid: Grid, one: int, other: int) -> float:
 # Log score ---------------------------------------------------------------------------------------------------------
 
 
-def test_log_score_by_hand() -> None:
-    # Half of the answers in the ball's two of six cells: 0.9 * 0.5 + 0.1 * 2 / 6.
+def test_log_score_equals_values_computed_by_hand() -> None:
+    # Half of the answers are in the two cells of the ball, of six cells: 0.9 * 0.5 + 0.1 * 2 / 6.
     found = log_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"]), smoothing=0.1)
     assert found == pytest.approx(-math.log(0.9 * 0.5 + 0.1 * 2 / 6), rel=1e-14)
-    # None of the answers in the ball's one of 60 cells: 0.01 / 60 is left.
+    # None of the answers is in the one cell of the ball, of 60 cells, so 0.01 / 60 remains.
     assert log_score(["A1"], ["D5"]) == pytest.approx(math.log(60 / 0.01), rel=1e-14)
 
 
 @given(item=items(), smoothing=st.floats(1e-6, 1))
-def test_log_score_against_a_loop(item: ImageCounts, smoothing: float) -> None:
+def test_log_score_equals_a_plain_loop(item: ImageCounts, smoothing: float) -> None:
     p, _ = probabilities(item)
     given_to_ball = 0.0
     for probability, ball in zip(p, item.truth, strict=True):
@@ -53,9 +54,9 @@ def test_log_score_against_a_loop(item: ImageCounts, smoothing: float) -> None:
     assert math.copysign(1, found) == 1
 
 
-def test_log_score_is_finite_and_0_for_certainty_that_is_right() -> None:
+def test_log_score_is_finite_and_exactly_0_for_correct_certainty() -> None:
     assert math.isfinite(log_score("A1", "D5", smoothing=1e-300))
-    # The ball is everywhere: certainty, whose surprise is 0, not -0 and not a little less, however the sum rounds.
+    # If the ball is in all cells, the score is 0. Rounding must not make it -0 or slightly negative.
     for n_cells in range(1, 100):
         found = log_score(np.arange(n_cells) + 1, np.ones(n_cells, dtype=bool), smoothing=0.1)
         assert 0 <= found <= 1e-15
@@ -63,24 +64,24 @@ def test_log_score_is_finite_and_0_for_certainty_that_is_right() -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0, -0.1, 1.1, math.nan])
-def test_what_is_no_smoothing(smoothing: float) -> None:
-    with pytest.raises(OptionError, match="smoothing"):
+def test_invalid_smoothing_raises_option_error(smoothing: float) -> None:
+    with raises(OptionError, "invalid-option:smoothing"):
         log_score(["A1"], ["A1"], smoothing=smoothing)
 
 
 # Brier score -------------------------------------------------------------------------------------------------------
 
 
-def test_brier_score_by_hand() -> None:
+def test_brier_score_equals_values_computed_by_hand() -> None:
     # p = (1/4, 1/4, 0, 0, 0, 1/2), q = (1/2, 1/2, 0, 0, 0, 0).
     assert brier_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"])) == (1 / 4) ** 2 + (1 / 4) ** 2 + (1 / 2) ** 2
-    # All on one wrong cell: 1 + 1.
+    # All answers name one wrong cell: 1 + 1.
     assert brier_score(["A1", "A1"], "D5") == 2
     assert brier_score(["C2", "C3"], {"C3", "C2"}) == 0
 
 
 @given(item=items())
-def test_brier_score_against_a_loop(item: ImageCounts) -> None:
+def test_brier_score_equals_a_plain_loop(item: ImageCounts) -> None:
     p, q = probabilities(item)
     expected = 0.0
     for j in range(len(p)):
@@ -93,16 +94,16 @@ def test_brier_score_against_a_loop(item: ImageCounts) -> None:
 # Energy score ------------------------------------------------------------------------------------------------------
 
 
-def test_energy_score_by_hand() -> None:
-    # p = (1/4, 0, 0, 3/4, 0, 0), the ball in A1: 3/4 * 20, less half of 2 * 1/4 * 3/4 * 20.
+def test_energy_score_equals_values_computed_by_hand() -> None:
+    # p = (1/4, 0, 0, 3/4, 0, 0) and the ball is in A1: 3/4 * 20 minus half of 2 * 1/4 * 3/4 * 20.
     assert energy_score([1, 0, 0, 3, 0, 0], GRID.mask(["A1"]), grid=GRID) == 15 - 3.75
-    # One answer, A1, the ball in A2 and A3: (10 + 20) / 2, and no spread.
+    # One answer in A1 and the ball in A2 and A3: (10 + 20) / 2, without spread.
     assert energy_score([1, 0, 0, 0, 0, 0], GRID.mask(["A2", "A3"]), grid=GRID) == 15
     assert energy_score(["D5"], ["D5"]) == 0
 
 
 @given(item=items())
-def test_energy_score_against_a_double_loop(item: ImageCounts) -> None:
+def test_energy_score_equals_a_double_loop(item: ImageCounts) -> None:
     p, q = probabilities(item)
     to_ball = spread = 0.0
     for j, k in itertools.product(range(len(p)), repeat=2):
@@ -119,21 +120,21 @@ def test_energy_score_against_a_double_loop(item: ImageCounts) -> None:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
-    """A grid, how likely the ball is in each of its cells, and what a respondent says instead."""
+    """Return a grid, the true chances of each cell, and other probabilities from a respondent."""
     grid = draw(grids(3, 3))
     return grid, draw(counts(grid.n_cells)), draw(masses(grid.n_cells))
 
 
 @given(world=worlds())
-def test_telling_the_truth_is_best(world: tuple[Grid, Array, Array]) -> None:
+def test_scoring_rules_are_proper_so_true_probabilities_score_best(world: tuple[Grid, Array, Array]) -> None:
     grid, chances, said = world
     chances = chances / chances.sum()
     outcomes = np.eye(grid.n_cells, dtype=bool)
-    honest_and_other = np.stack([chances, said])[:, None]  # each against every cell the ball may be in
+    honest_and_other = np.stack([chances, said])[:, None]  # each with every possible cell of the ball
     for scores, slack in (
         (energy_score(honest_and_other, outcomes, grid=grid), 1e-12 * grid.diagonal),
         (brier_score(honest_and_other, outcomes), 1e-12),
-        # Mixing in the uniform distribution costs some of properness, at most -log(1 - smoothing).
+        # Smoothing with the uniform distribution weakens properness by at most -log(1 - smoothing).
         (log_score(honest_and_other, outcomes, smoothing=0.01), -math.log(0.99) + 1e-12),
     ):
         honest, other = (scores * chances).sum(axis=-1)
@@ -141,7 +142,7 @@ def test_telling_the_truth_is_best(world: tuple[Grid, Array, Array]) -> None:
 
 
 @given(item=items())
-def test_a_ball_that_spans_cells_is_best_answered_by_its_cells(item: ImageCounts) -> None:
+def test_uniform_probability_on_the_cells_of_the_ball_scores_best(item: ImageCounts) -> None:
     ball = item.truth.astype(float)
     best, said = energy_score(np.stack([ball, item.counts]), item.truth, grid=item.grid)
     assert best <= said + 1e-12 * item.grid.diagonal

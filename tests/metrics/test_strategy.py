@@ -1,4 +1,4 @@
-"""Strategies: rates against Shapely, center and entropy against loops and SciPy, cases worked by hand."""
+"""Test strategy metrics: rates against Shapely, center and entropy against loops and SciPy, and cases by hand."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.strategy import near_player_mask, overlap_mask, player_distances, player_shares, window_mask
 from spotball_core.schema import PlayerBox
+from tests.failures import raises
 from tests.shapes import as_shape, cells
 
 from .strategies import Array, boxes, counts, grids, masses
@@ -38,25 +39,25 @@ def scenes(draw: st.DrawFn) -> tuple[Grid, Array, Boxes]:
 # Near-player rate (eq. 4, 5) ---------------------------------------------------------------------------------------
 
 
-def test_near_player_rate_by_hand() -> None:
-    # The box ends at x = 5, where the centers of A1 (5, 10) is on it, of A2 10 off, of A3 20; of B1 (5, 30) 10.
+def test_near_player_rate_equals_values_computed_by_hand() -> None:
+    # The box ends at x = 5. The center of A1 (5, 10) is on it, A2 is 10 away, A3 20, and B1 (5, 30) 10.
     counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 20]]
-    # tau of 0.2 is 10 pixels, itself included.
+    # A tau of 0.2 is 10 pixels. A distance of exactly 10 counts as near.
     assert near_player_rate(counts, players, tau=0.2, grid=GRID) == (1 + 2 + 4) / 10
     assert near_player_rate(counts, players, tau=0.199, grid=GRID) == 1 / 10
 
 
-def test_near_player_rate_on_the_papers_grid_by_hand() -> None:
-    # 0.08 of the diagonal is 58.7 pixels. The center of A1 is (32, 30), 58 from the first box; C5's is (288, 150),
-    # hypot(42, 41) = 58.694 from the second, just short of hypot(640, 360) * 0.08 = 58.744; C6's (352, 150) is farther.
+def test_near_player_rate_on_the_standard_grid_equals_values_by_hand() -> None:
+    # The limit is hypot(640, 360) * 0.08 = 58.744 pixels. The center of A1 (32, 30) is 58 from the third box. C5 (288,
+    # 150) is hypot(42, 41) = 58.694 from the second box, just below the limit. C6 (352, 150) is farther away.
     players = [[90, 0, 100, 10], [0, 0, 246, 109], [90, 20, 95, 40]]
-    assert near_player_rate(["A1", "C6"], players[:1]) == 0  # hypot(58, 20) is more
+    assert near_player_rate(["A1", "C6"], players[:1]) == 0  # hypot(58, 20) is above the limit
     assert near_player_rate(["A1", "C6"], players[2:]) == 1 / 2
     assert near_player_rate(["C5", "C6", None], players[1:2]) == 1 / 2
 
 
 @given(scene=scenes(), tau=st.floats(0.01, 1))
-def test_near_player_rate_against_shapely(scene: tuple[Grid, Array, Boxes], tau: float) -> None:
+def test_near_player_rate_and_player_distances_equal_shapely(scene: tuple[Grid, Array, Boxes], tau: float) -> None:
     grid, counts, players = scene
     limit = tau * math.hypot(grid.width, grid.height)
     distances = [min(center.distance(as_shape(box)) for box in players) for center, _ in cells(grid)]
@@ -70,7 +71,7 @@ def test_near_player_rate_against_shapely(scene: tuple[Grid, Array, Boxes], tau:
 
 
 def test_masks_and_rates_have_the_same_defaults() -> None:
-    # The paper's: a tau of 0.08 and a theta of 0.02.
+    # The defaults from the paper are a tau of 0.08 and a theta of 0.02.
     players, grid = [[90.0, 0, 130, 70]], Grid.standard()
     for mask, rate in ((near_player_mask, near_player_rate), (overlap_mask, overlap_rate)):
         found, known = mask(players, grid)
@@ -81,16 +82,16 @@ def test_masks_and_rates_have_the_same_defaults() -> None:
 # Overlap rate (eq. 6) ----------------------------------------------------------------------------------------------
 
 
-def test_overlap_rate_by_hand() -> None:
-    # The first box covers 5 x 20 of A1 and 5 x 10 of B1; the second 8 x 20 of A3; cells are 10 x 20.
+def test_overlap_rate_equals_values_computed_by_hand() -> None:
+    # The first box covers 5 x 20 of A1 and 5 x 10 of B1, the second 8 x 20 of A3. Cells are 10 x 20.
     counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 30], [22, -5, 30, 20]]
     assert overlap_rate(counts, players, grid=GRID) == (1 + 3 + 4) / 10
     assert overlap_rate(counts, players, theta=0.5, grid=GRID) == (1 + 3) / 10
     assert overlap_rate(counts, players, theta=0.51, grid=GRID) == 3 / 10
 
 
-def test_overlap_is_with_one_player_not_with_all_together() -> None:
-    # Each covers a quarter of the one cell, together a half.
+def test_overlap_rate_uses_the_overlap_with_a_single_player() -> None:
+    # Each box covers a quarter of the cell. Together they cover half of it.
     players = [[0, 0, 5, 5], [5, 5, 10, 10]]
     grid = Grid(1, 1, 10, 10)
     assert overlap_rate([1], players, theta=0.25, grid=grid) == 1
@@ -98,7 +99,7 @@ def test_overlap_is_with_one_player_not_with_all_together() -> None:
 
 
 @given(scene=scenes(), theta=st.floats(0.001, 1))
-def test_overlap_rate_against_shapely(scene: tuple[Grid, Array, Boxes], theta: float) -> None:
+def test_overlap_rate_and_player_shares_equal_shapely(scene: tuple[Grid, Array, Boxes], theta: float) -> None:
     grid, counts, players = scene
     shares = [max(area.intersection(as_shape(box)).area / area.area for box in players) for _, area in cells(grid)]
     sure = [abs(share - theta) > 1e-9 for share in shares]
@@ -111,7 +112,7 @@ def test_overlap_rate_against_shapely(scene: tuple[Grid, Array, Boxes], theta: f
 
 
 @given(grid=grids(13, 13))
-def test_a_cell_covered_whole_passes_any_theta(grid: Grid) -> None:
+def test_overlap_rate_of_fully_covered_cells_is_1_at_theta_1(grid: Grid) -> None:
     assert overlap_rate(np.ones(grid.n_cells), [[0, 0, grid.width, grid.height]], theta=1.0, grid=grid) == 1
 
 
@@ -119,7 +120,7 @@ def test_a_cell_covered_whole_passes_any_theta(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
-def test_padding_with_nan_is_no_player(rate: object) -> None:
+def test_player_boxes_of_nan_are_ignored(rate: object) -> None:
     assert callable(rate)
     counts = np.array([[1, 2, 3, 4, 0, 0]] * 3)
     missing = [math.nan] * 4
@@ -145,34 +146,34 @@ def test_boxes_and_player_boxes_may_be_mixed(rate: object) -> None:
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, math.nan])
-def test_thresholds_are_shares(share: float) -> None:
-    with pytest.raises(OptionError, match="tau"):
+def test_thresholds_outside_0_to_1_raise_option_error(share: float) -> None:
+    with raises(OptionError, "invalid-option:tau"):
         near_player_rate([1] * 60, [[0, 0, 1, 1]], tau=share)
-    with pytest.raises(OptionError, match="theta"):
+    with raises(OptionError, "invalid-option:theta"):
         overlap_rate([1] * 60, [[0, 0, 1, 1]], theta=share)
 
 
 # Center ratio (eq. 7) ----------------------------------------------------------------------------------------------
 
 
-def test_the_papers_window() -> None:
+def test_default_window_mask_is_the_window_from_the_paper() -> None:
     inside = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}
     grid = Grid.standard()
     assert {label for label, within in zip(grid.labels, window_mask(grid), strict=True) if within} == inside
 
 
-def test_center_ratio_by_hand() -> None:
-    # Guesses: B3, D7, C5 in, A5, E5, C2, C8, one unread: 3/7. Truth: D3, D4 in, E3, E4 out: 2/4.
+def test_center_ratio_equals_values_computed_by_hand() -> None:
+    # Guesses B3, D7, C5 are inside, A5, E5, C2, C8 outside, one is unparsed: 3/7. The ball is inside in 2 of 4 cells.
     answers = ["B3", "D7", "C5", "A5", "E5", "C2", "C8", None]
     assert center_ratio(answers, {"D3", "D4", "E3", "E4"}) == pytest.approx((3 / 7) / (2 / 4), rel=1e-15)
-    # A window of the left column: guesses 3 of 4 in it; the truth, each ball cell counted once, 2 of 5.
+    # The window is the left column: it has 3 of 4 guesses and 2 of 5 ball cells.
     counts, truth = [1, 0, 1, 2, 0, 0], [1, 0, 0, 1, 2, 1]
     found = center_ratio(counts, truth, window=((1, 2), (1, 1)), grid=GRID)
     assert found == pytest.approx((3 / 4) / (2 / 5), rel=1e-15)
 
 
 @given(counts=counts(60), truth=counts(60))
-def test_center_ratio_against_a_loop(counts: Array, truth: Array) -> None:
+def test_center_ratio_equals_a_plain_loop(counts: Array, truth: Array) -> None:
     guessed = true = 0.0
     for row in (2, 3, 4):
         for col in (3, 4, 5, 6, 7):
@@ -186,26 +187,28 @@ def test_center_ratio_against_a_loop(counts: Array, truth: Array) -> None:
         assert found == pytest.approx(guessed / true, rel=1e-12, abs=1e-15)
 
 
-def test_center_ratio_without_truth_in_the_window() -> None:
+def test_center_ratio_without_ground_truth_in_the_window_is_nan() -> None:
     assert math.isnan(center_ratio("C5", "A1"))
     assert math.isnan(center_ratio(["C5"], np.zeros(60)))
     assert center_ratio("A1", "C5") == 0
 
 
 @pytest.mark.parametrize("window", [((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 3), (1, 1)), ((1, 1), (1, 4))])
-def test_a_window_is_inside_the_grid(window: tuple[tuple[int, int], tuple[int, int]]) -> None:
-    with pytest.raises(OptionError, match="window"):
+def test_center_ratio_with_an_invalid_window_raises_option_error(
+    window: tuple[tuple[int, int], tuple[int, int]],
+) -> None:
+    with raises(OptionError, "invalid-option:window"):
         center_ratio([1] * 6, [1] * 6, window=window, grid=GRID)
 
 
-def test_the_papers_window_is_for_the_papers_grid() -> None:
-    with pytest.raises(OptionError, match="6 x 10"):
+def test_default_window_on_a_grid_of_another_shape_raises_option_error() -> None:
+    with raises(OptionError, "different-grids"):
         center_ratio([1] * 6, [1] * 6, grid=GRID)
     assert center_ratio([1] * 60, [1] * 60, grid=Grid(6, 10, 1280, 720)) == 1
 
 
 @pytest.mark.parametrize("measure", [center_ratio, symmetric_center_bias])
-def test_a_prior_may_be_given_in_any_form(measure: object) -> None:
+def test_ground_truth_of_center_metrics_may_have_any_form(measure: object) -> None:
     assert callable(measure)
     guesses, prior = ["C5", "A1", "F10"], np.zeros(60)
     prior[[24, 34]] = 1
@@ -218,11 +221,11 @@ def test_a_prior_may_be_given_in_any_form(measure: object) -> None:
 # Symmetric center bias ---------------------------------------------------------------------------------------------
 
 
-def test_symmetric_center_bias_by_hand() -> None:
-    # The center is (15, 20). A1 (5, 10) is hypot(10, 10) off, A2 (15, 10) is 10 off.
+def test_symmetric_center_bias_equals_values_computed_by_hand() -> None:
+    # The center is (15, 20). A1 (5, 10) is hypot(10, 10) away, and A2 (15, 10) is 10 away.
     found = symmetric_center_bias([1, 3, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], grid=GRID)
     assert found == pytest.approx((math.sqrt(200) + 3 * 10) / 4 / math.sqrt(200), rel=1e-14)
-    # The nearest cells to the center of the paper's grid are 32, 30 off, its corners 288, 150.
+    # On the standard grid, the cells nearest to the center are (32, 30) away, and the corner cells (288, 150).
     found = symmetric_center_bias(["C5", "D6", None], {"A1", "F10", "A10", "F1"})
     assert found == pytest.approx(math.hypot(32, 30) / math.hypot(288, 150), rel=1e-14)
 
@@ -234,12 +237,12 @@ def pools(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
 
 
 @given(pool=pools())
-def test_symmetric_center_bias_against_a_loop(pool: tuple[Grid, Array, Array]) -> None:
+def test_symmetric_center_bias_equals_a_plain_loop(pool: tuple[Grid, Array, Array]) -> None:
     grid, guesses, truth = pool
     far_guesses = far_truth = 0.0
     for index in range(grid.n_cells):
         row, col = divmod(index, grid.cols)
-        # In half cells from the middle, so that the middle cell is at exactly 0.
+        # Distances are counted in half cells from the center, so that the middle cell is exactly at 0.
         far = math.hypot(
             (2 * col + 1 - grid.cols) * grid.cell_width / 2, (2 * row + 1 - grid.rows) * grid.cell_height / 2
         )
@@ -253,7 +256,7 @@ def test_symmetric_center_bias_against_a_loop(pool: tuple[Grid, Array, Array]) -
 
 
 @given(pool=pools())
-def test_symmetric_center_bias_is_the_same_mirrored(pool: tuple[Grid, Array, Array]) -> None:
+def test_symmetric_center_bias_of_mirrored_guesses_is_equal(pool: tuple[Grid, Array, Array]) -> None:
     grid, guesses, truth = pool
     found = symmetric_center_bias(guesses, truth, grid=grid)
     field = guesses.reshape(grid.rows, grid.cols)
@@ -265,14 +268,14 @@ def test_symmetric_center_bias_is_the_same_mirrored(pool: tuple[Grid, Array, Arr
 # Entropy (eq. 8) ---------------------------------------------------------------------------------------------------
 
 
-def test_normalized_entropy_by_hand() -> None:
+def test_normalized_entropy_equals_values_computed_by_hand() -> None:
     # p = (1/2, 1/4, 1/4) over 8 cells: (1/2 * 1 + 1/4 * 2 + 1/4 * 2) bits of 3.
     assert normalized_entropy([2, 1, 1, 0, 0, 0, 0, 0]) == pytest.approx((1 / 2 + 2 / 4 + 2 / 4) / 3, rel=1e-14)
     assert normalized_entropy(["A1", "F10", None, "A1", "F10"]) == pytest.approx(math.log(2) / math.log(60), rel=1e-14)
 
 
 @given(mass=st.integers(1, 40).flatmap(masses))
-def test_normalized_entropy_against_scipy(mass: Array) -> None:
+def test_normalized_entropy_equals_scipy(mass: Array) -> None:
     found = normalized_entropy(mass)
     expected = 0.0 if len(mass) == 1 else scipy.stats.entropy(mass) / math.log(len(mass))
     assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
@@ -280,30 +283,30 @@ def test_normalized_entropy_against_scipy(mass: Array) -> None:
 
 
 @given(mass=st.integers(2, 40).flatmap(counts))
-def test_normalized_entropy_is_0_for_one_cell_and_1_for_all_alike_only(mass: Array) -> None:
+def test_normalized_entropy_is_0_only_for_one_cell_and_1_only_for_equal_cells(mass: Array) -> None:
     found = normalized_entropy(mass)
     assert (found == 0) == (np.count_nonzero(mass) == 1)
     assert (found >= 1 - 1e-12) == (len(set(mass)) == 1)
 
 
 @pytest.mark.parametrize("n_cells", range(1, 70))
-def test_normalized_entropy_at_its_bounds(n_cells: int) -> None:
+def test_normalized_entropy_is_exact_at_its_bounds(n_cells: int) -> None:
     assert str(float(normalized_entropy(np.eye(n_cells)[0]))) == "0.0"
     if n_cells > 1:
         assert 1 - 1e-15 <= normalized_entropy(np.ones(n_cells)) <= 1
 
 
-def test_image_entropy_by_hand() -> None:
-    # 1, a half, 0 and nothing: the mean of three.
+def test_image_entropy_equals_values_computed_by_hand() -> None:
+    # The entropies are 1, 1/2, 0 and undefined. The mean is of the three defined values.
     images = [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]
     assert image_entropy(images) == pytest.approx((1 + 0.5 + 0) / 3, rel=1e-14)
-    # Pooled, every image is sure of another cell; each for itself is not unsure at all.
+    # Each image has one certain cell, so its entropy is 0, but the pooled cells differ, so pooled entropy is 1.
     assert normalized_entropy(np.eye(4).sum(axis=0)) == pytest.approx(1, rel=1e-14)
     assert image_entropy(np.eye(4)) == 0
 
 
 @given(images=st.lists(counts(6) | st.just(np.zeros(6)), min_size=1, max_size=5))
-def test_image_entropy_against_a_loop(images: list[Array]) -> None:
+def test_image_entropy_equals_a_plain_loop(images: list[Array]) -> None:
     values = [scipy.stats.entropy(image) / math.log(6) for image in images if sum(image)]
     found = image_entropy(np.array(images))
     if values:

@@ -1,4 +1,4 @@
-"""Accuracy, distances and top-k: cases worked by hand, then plain loops over each answer."""
+"""Test accuracy, distance errors and top-k accuracy against cases computed by hand and plain loops."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spotball_core.errors import DistributionError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics.task import truth_distances
 from tests.conftest import examples
+from tests.failures import raises
 
 from .strategies import Array, ImageCounts, items
 
@@ -21,7 +22,7 @@ GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 
 def named_cells(counts: Array) -> list[int]:
-    """One entry an answer: the index of the cell it names."""
+    """Return the index of the named cell for each answer."""
     return [cell for cell, count in enumerate(counts) for _ in range(int(count))]
 
 
@@ -37,14 +38,14 @@ def ball_centers(item: ImageCounts) -> list[tuple[float, float]]:
 # Accuracy (eq. 1) --------------------------------------------------------------------------------------------------
 
 
-def test_accuracy_by_hand() -> None:
-    # 2 answers A1, 1 answer A2, 1 answer B3; the ball is in A1 and A2: 3 of 4.
+def test_accuracy_equals_values_computed_by_hand() -> None:
+    # Two answers name A1, one A2 and one B3. The ball is in A1 and A2, so 3 of 4 are right.
     assert accuracy([2, 1, 0, 0, 0, 1], GRID.mask(["A1", "A2"])) == 3 / 4
-    # 5 answers, of which D2 is right, C3 is right, two are wrong and one cannot be read.
+    # Of five answers, D2 and C3 are right, two are wrong and one is unparsed.
     assert accuracy(["D2", "C3", "A1", "F10", None], {"C3", "D2", "D3"}) == 2 / 5
 
 
-def test_an_unparsed_answer_is_wrong() -> None:
+def test_accuracy_counts_unparsed_answers_as_wrong() -> None:
     counts, truth = np.array([2, 1, 0, 0, 0, 1]), GRID.mask(["A1", "A2"])
     assert accuracy(counts, truth, unparsed=2) == 3 / (4 + 2)
     assert accuracy(np.zeros(6), truth, unparsed=2) == 0
@@ -56,13 +57,13 @@ def test_an_unparsed_answer_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("unparsed", [-1, [0, -1], math.nan, math.inf, "two", [1, 2, 3]])
-def test_what_is_no_number_of_unparsed_answers(unparsed: object) -> None:
+def test_accuracy_with_an_invalid_unparsed_count_raises_distribution_error(unparsed: object) -> None:
     with pytest.raises(DistributionError):
         accuracy(np.ones((2, 6)), GRID.mask(["A1"]), unparsed=unparsed)  # type: ignore[arg-type]
 
 
 @given(item=items(), unparsed=st.integers(0, 5))
-def test_accuracy_against_a_loop(item: ImageCounts, unparsed: int) -> None:
+def test_accuracy_equals_a_plain_loop(item: ImageCounts, unparsed: int) -> None:
     answers = named_cells(item.counts)
     right = sum(1 for cell in answers if item.truth[cell])
     found = accuracy(item.counts, item.truth, unparsed=unparsed)
@@ -72,17 +73,17 @@ def test_accuracy_against_a_loop(item: ImageCounts, unparsed: int) -> None:
 # Euclidean and expected error (eq. 2) ------------------------------------------------------------------------------
 
 
-def test_errors_by_hand() -> None:
+def test_euclidean_and_expected_error_equal_values_computed_by_hand() -> None:
     counts, truth = [1, 0, 0, 0, 0, 3], GRID.mask(["A2", "B1"])
-    # A1 is 10 from A2 and 20 from B1. B3 is hypot(10, 20) from A2 and 20 from B1.
+    # A1 is 10 away from A2 and 20 from B1. B3 is hypot(10, 20) away from A2 and 20 from B1.
     assert euclidean_error(counts, truth, grid=GRID) == (10 + 3 * 20) / 4
     assert expected_error(counts, truth, grid=GRID) == pytest.approx(
         ((10 + 20) / 2 + 3 * (math.sqrt(500) + 20) / 2) / 4, rel=1e-14
     )
 
 
-def test_errors_on_the_papers_grid_by_hand() -> None:
-    # Cells are 64 x 60. From D5 to C2: 3 columns and 1 row; to D2: 3 columns. From D2: 1 row and none.
+def test_euclidean_and_expected_error_on_the_standard_grid_equal_values_by_hand() -> None:
+    # Cells are 64 x 60. D5 is 3 columns and 1 row away from C2, and 3 columns from D2. D2 is 1 row away from C2.
     answers, truth = ["D5", "D2", None], {"C2", "D2"}
     assert euclidean_error(answers, truth) == (3 * 64 + 0) / 2
     expected = ((math.hypot(3 * 64, 60) + 3 * 64) / 2 + (60 + 0) / 2) / 2
@@ -90,7 +91,7 @@ def test_errors_on_the_papers_grid_by_hand() -> None:
 
 
 @given(item=items())
-def test_euclidean_error_against_a_loop(item: ImageCounts) -> None:
+def test_euclidean_error_equals_a_plain_loop(item: ImageCounts) -> None:
     distances = [
         min(math.dist(center(item.grid, cell), ball) for ball in ball_centers(item))
         for cell in named_cells(item.counts)
@@ -100,7 +101,7 @@ def test_euclidean_error_against_a_loop(item: ImageCounts) -> None:
 
 
 @given(item=items())
-def test_expected_error_against_a_loop(item: ImageCounts) -> None:
+def test_expected_error_equals_a_plain_loop_and_is_not_below_euclidean_error(item: ImageCounts) -> None:
     distances = [
         math.dist(center(item.grid, cell), ball) for cell in named_cells(item.counts) for ball in ball_centers(item)
     ]
@@ -109,30 +110,30 @@ def test_expected_error_against_a_loop(item: ImageCounts) -> None:
     assert found >= euclidean_error(item.counts, item.truth, grid=item.grid) - 1e-9
 
 
-def test_an_unknown_truth_is_infinitely_far_from_every_cell() -> None:
+def test_truth_distances_of_unknown_ground_truth_are_infinite() -> None:
     masks = np.stack([GRID.mask(["A1", "B3"]), GRID.mask([])])
-    # From A1 and B3: 10 to a neighbor in the row, 20 to one in the column.
+    # The neighbors of A1 and B3 are 10 away in the row and 20 in the column.
     assert truth_distances(masks, GRID).tolist() == [[0, 10, 20, 20, 10, 0], [math.inf] * 6]
 
 
 # Top-k accuracy ----------------------------------------------------------------------------------------------------
 
 
-def test_top_k_by_hand() -> None:
+def test_top_k_accuracy_equals_values_computed_by_hand() -> None:
     counts = [5, 3, 3, 3, 1, 0]
-    # The first is A1; A2, A3 and B1 tie for the next places.
+    # A1 is first. A2, A3 and B1 tie for the next places.
     assert top_k_accuracy(counts, GRID.mask(["A1"]), k=1) == 1
     assert top_k_accuracy(counts, GRID.mask(["A2"]), k=1) == 0
     assert top_k_accuracy(counts, GRID.mask(["A2"]), k=2) == pytest.approx(1 / 3)
     assert top_k_accuracy(counts, GRID.mask(["A2", "B1"]), k=2) == pytest.approx(2 / 3)
-    # Two of the three are drawn: neither is right only if A3 and one more wrong one are, and there is none.
+    # Two of the three tied cells are in the top 3. At most one of them is A3, so at least one is right.
     assert top_k_accuracy(counts, GRID.mask(["A2", "B1"]), k=3) == 1
     assert top_k_accuracy(counts, GRID.mask(["A2", "B3"]), k=3) == pytest.approx(2 / 3)
     assert top_k_accuracy(counts, GRID.mask(["B2"]), k=4) == 0
     assert top_k_accuracy(counts, GRID.mask(["B2"]), k=5) == 1
 
 
-def test_a_cell_never_named_is_not_among_the_top() -> None:
+def test_top_k_accuracy_ignores_cells_without_answers() -> None:
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=3) == 0
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=6) == 0
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["A2"]), k=1000) == 1
@@ -140,7 +141,7 @@ def test_a_cell_never_named_is_not_among_the_top() -> None:
 
 @settings(max_examples=examples(60))
 @given(item=items(max_rows=2, max_cols=3, max_value=3), k=st.integers(1, 7))
-def test_top_k_against_every_order_of_the_ties(item: ImageCounts, k: int) -> None:
+def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(item: ImageCounts, k: int) -> None:
     cells = range(item.grid.n_cells)
     hits = []
     for order in itertools.permutations(cells):
@@ -150,13 +151,13 @@ def test_top_k_against_every_order_of_the_ties(item: ImageCounts, k: int) -> Non
 
 
 @given(item=items())
-def test_top_k_grows_with_k_and_ends_where_every_named_cell_is_in(item: ImageCounts) -> None:
+def test_top_k_accuracy_grows_with_k_up_to_whether_any_answer_is_right(item: ImageCounts) -> None:
     values = [float(top_k_accuracy(item.counts, item.truth, k=k)) for k in range(1, item.grid.n_cells + 1)]
     assert all(later >= earlier - 1e-12 for earlier, later in itertools.pairwise(values))
     assert values[-1] == float(item.counts[item.truth].sum() > 0)
 
 
 @pytest.mark.parametrize("k", [0, -1])
-def test_top_k_needs_a_place(k: int) -> None:
-    with pytest.raises(OptionError, match=f"k: found {k}"):
+def test_top_k_accuracy_with_k_below_1_raises_option_error(k: int) -> None:
+    with raises(OptionError, "invalid-option:k"):
         top_k_accuracy([1, 0], [True, False], k=k)

@@ -1,4 +1,4 @@
-"""Transport in whole numbers: POT's solver and a linear program find the very same numbers."""
+"""Test transport in whole numbers, which must equal the solver of POT and linear programming."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def numba_solver() -> Any:
 
 @pytest.fixture(params=["Python", "Numba", "Numba's source"])
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solver:
-    """Return a solver of problems in whole numbers. Numba's also runs as the plain Python that it compiles."""
+    """Return a solver of problems in whole numbers. The Numba solver also runs as uncompiled Python."""
     if request.param == "Python":
         return least_costs
     compiled = numba_solver()
@@ -54,7 +54,7 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 def by_emd(rows: Array, costs: Array) -> list[int]:
-    """One `ot.lp.emd` a row, its plan's cost summed in whole numbers."""
+    """Return the cost of the plan from one `ot.lp.emd` call per row, summed in whole numbers."""
     found = []
     for row in rows:
         sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
@@ -80,7 +80,7 @@ def by_linprog(row: Array, costs: Array) -> float:
 
 
 def rows_of(n: int, n_cells: int, most: int, draw: np.random.Generator) -> Array:
-    """Whole numbers up to `most` either way, many of them 0, that sum to 0; none all 0."""
+    """Return rows of whole numbers from -most to most that sum to 0. Many numbers are 0, but no row is all 0."""
     rows = draw.integers(-most, most, (n, n_cells), endpoint=True) * (draw.random((n, n_cells)) < draw.random((n, 1)))
     rows[np.arange(n), draw.integers(n_cells, size=n)] -= rows.sum(axis=1)
     none = ~rows.any(axis=1)
@@ -103,7 +103,7 @@ COSTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", COSTS)
 @pytest.mark.parametrize(("n_cells", "most"), [(3, 1), (6, 3), (12, 1), (24, 40), (60, 2), (60, 3000)])
-def test_against_pots_solver(solver: Solver, kind: str, n_cells: int, most: int) -> None:
+def test_least_costs_equal_pot_emd(solver: Solver, kind: str, n_cells: int, most: int) -> None:
     draw = np.random.default_rng([n_cells, most])
     rows = rows_of(100, n_cells, most, draw)
     costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
@@ -112,7 +112,7 @@ def test_against_pots_solver(solver: Solver, kind: str, n_cells: int, most: int)
 
 @pytest.mark.parametrize("kind", ["distances", "ties", "all 0"])
 @pytest.mark.parametrize(("n_cells", "most"), [(4, 1), (12, 3), (24, 40)])
-def test_against_a_linear_program(solver: Solver, kind: str, n_cells: int, most: int) -> None:
+def test_least_costs_equal_linear_programming(solver: Solver, kind: str, n_cells: int, most: int) -> None:
     draw = np.random.default_rng([n_cells, most, 1])
     rows = rows_of(25, n_cells, most, draw)
     costs = np.asarray(COSTS[kind](n_cells, draw)).astype(np.int64)
@@ -121,7 +121,7 @@ def test_against_a_linear_program(solver: Solver, kind: str, n_cells: int, most:
 
 @pytest.mark.parametrize("most", [2**30, 2**45])
 @pytest.mark.parametrize("kind", COSTS)
-def test_sums_beyond_64_bits(kind: str, most: int) -> None:
+def test_costs_beyond_64_bits_are_exact(kind: str, most: int) -> None:
     draw = np.random.default_rng(most)
     rows, costs = rows_of(50, 24, most, draw), np.asarray(COSTS[kind](24, draw)).astype(np.int64)
     found = module._whole(*numba_solver().least_costs(rows, costs)).tolist()
@@ -138,7 +138,7 @@ def test_sums_beyond_64_bits(kind: str, most: int) -> None:
     )
 
 
-def test_a_sum_is_the_same_however_it_was_rounded() -> None:
+def test_whole_restores_a_sum_from_its_remainder_and_a_rounded_value() -> None:
     draw = np.random.default_rng(0)
     for exact in (0, 1, 2**62, 2**63, 2**64, 2**64 - 1, 3 * 2**70 + 5, *(int(2 ** (90 * x)) for x in draw.random(50))):
         remainder = np.array([exact % 2**64], np.uint64).astype(np.int64)
@@ -146,14 +146,14 @@ def test_a_sum_is_the_same_however_it_was_rounded() -> None:
         assert found[0] == found[1] == found[2] == pytest.approx(exact, rel=1e-15)
 
 
-def test_by_hand(solver: Solver) -> None:
-    # The cheapest first move, B to C for 1, is taken back: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
+def test_least_costs_equal_values_computed_by_hand(solver: Solver) -> None:
+    # The cheapest move, B to C for 1, is not optimal: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
     costs = np.array([[0, 9, 2, 9], [9, 0, 1, 3], [9, 9, 0, 9], [9, 9, 9, 0]])
     assert solver(np.array([[1, 1, -1, -1], [0, 5, -5, 0], [2, 0, 0, -2]]), costs).tolist() == [5, 5, 18]
     assert solver(np.zeros((0, 4), dtype=np.int64), costs).tolist() == []
 
 
-def test_what_it_is_given_stays(solver: Solver) -> None:
+def test_solver_does_not_change_its_arguments(solver: Solver) -> None:
     rows, costs = rows_of(5, 12, 9, np.random.default_rng(0)), np.arange(144).reshape(12, 12)
     before = rows.copy(), costs.copy()
     solver(rows, costs)
@@ -162,17 +162,17 @@ def test_what_it_is_given_stays(solver: Solver) -> None:
 
 
 def solve_with(patch: pytest.MonkeyPatch, solver: str) -> None:
-    """Have one of the solvers get every problem of counts; Numba's needs Numba."""
+    """Make the given solver solve every problem of counts. The Numba solver needs Numba."""
     patch.setattr(module, "_MOST_PAIRS", 10**9 if solver == "Python" else -1)
     patch.setattr(module, "find_spec", lambda name: solver == "Numba")
 
 
-# Both ways of one distance -----------------------------------------------------------------------------------------
+# Equal results from every solver -----------------------------------------------------------------------------------
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
-def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> None:
+def test_all_solvers_give_identical_results_for_counts(data: st.DataObject, unit: str) -> None:
     grid = data.draw(grids(5, 5))
     pairs = data.draw(st.lists(st.tuples(counts(grid.n_cells, 40), counts(grid.n_cells, 300)), min_size=1, max_size=5))
     p, q = (np.array(side) for side in zip(*pairs, strict=True))
@@ -188,7 +188,7 @@ def test_who_solves_does_not_change_a_bit(data: st.DataObject, unit: str) -> Non
 
 @settings(max_examples=examples(150), deadline=None)
 @given(data=st.data(), scale=st.sampled_from([1.0, 1e-3, 1e-9]))
-def test_who_solves_shares_does_not_change_a_bit(data: st.DataObject, scale: float) -> None:
+def test_pot_and_numba_give_identical_results_for_probabilities(data: st.DataObject, scale: float) -> None:
     numba_solver()
     grid = data.draw(grids(5, 5))
     pairs = data.draw(st.lists(st.tuples(masses(grid.n_cells), masses(grid.n_cells)), min_size=1, max_size=5))
@@ -204,7 +204,9 @@ def test_who_solves_shares_does_not_change_a_bit(data: st.DataObject, scale: flo
 
 
 @pytest.mark.parametrize("concentration", [0.05, 0.3, 1, 30])
-def test_shares_on_the_papers_grid(concentration: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probabilities_on_the_standard_grid_equal_emd2_and_linear_programming(
+    concentration: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     p, q = np.random.default_rng(1).dirichlet(np.full(60, concentration), (2, 50))
     solve_with(monkeypatch, "POT")
     expected = wasserstein(p, q)
@@ -221,7 +223,9 @@ def test_shares_on_the_papers_grid(concentration: float, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     "answers", [(150, 20), (149, 47), (1009, 1013)], ids=["even", "odd", "as many as there may be"]
 )
-def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_on_the_standard_grid_equal_emd2_with_every_solver(
+    answers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw = np.random.default_rng(0)
     p, q = (draw.multinomial(n, draw.dirichlet(np.full(60, 0.3), 50)).astype(float) for n in answers)
     solve_with(monkeypatch, "POT")
@@ -235,7 +239,7 @@ def test_answers_on_the_papers_grid(answers: tuple[int, int], monkeypatch: pytes
     assert expected == pytest.approx(plain, rel=1e-11)
 
 
-def test_what_is_too_much_to_count_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_too_large_for_whole_numbers_are_solved_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("solved in whole numbers"))
     solve_with(monkeypatch, "Python")
     draw = np.random.default_rng(1)
@@ -255,7 +259,7 @@ def test_what_is_too_much_to_count_in_steps(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("grid", [STANDARD, Grid(12, 20, 640, 360), Grid(2, 2, 0.37, 0.1)], ids=str)
 @pytest.mark.parametrize("unit", ["px", "cell", "diagonal"])
-def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
+def test_step_of_is_a_small_power_of_two(grid: Grid, unit: str) -> None:
     cost = cost_matrix(grid, unit)
     step = step_of(cost)
     assert step is not None
@@ -264,7 +268,7 @@ def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
     assert grid.n_cells * (cost.max() / step) <= 2**48
 
 
-# Who solves --------------------------------------------------------------------------------------------------------
+# Which solver is used ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -274,7 +278,9 @@ def test_a_step_is_small_and_a_power_of_two(grid: Grid, unit: str) -> None:
     ids=["single", "few", "many", "few and many", "shares"],
 )
 @pytest.mark.parametrize("numba", [True, False])
-def test_the_solver_depends_on_the_call_alone(calls: list[int], scale: float, loads: bool, numba: bool) -> None:
+def test_solver_depends_only_on_the_size_and_kind_of_a_call(
+    calls: list[int], scale: float, loads: bool, numba: bool
+) -> None:
     if numba:
         pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     code = (
@@ -293,7 +299,7 @@ def test_the_solver_depends_on_the_call_alone(calls: list[int], scale: float, lo
 
 
 @pytest.mark.parametrize("before", [0, 50, 20_000])
-def test_what_was_solved_before_changes_nothing(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_call_uses_the_python_solver_after_earlier_calls(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(4)
     if before:
         p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, before)).astype(float)
@@ -304,7 +310,7 @@ def test_what_was_solved_before_changes_nothing(before: int, monkeypatch: pytest
         asked.append(len(rows))
         return least_costs(rows, costs)
 
-    # POT is loaded, by this file, and still a small call does not use it.
+    # This file has loaded POT, but a small call still does not use it.
     assert "ot" in sys.modules
     monkeypatch.setattr(module, "least_costs", watched)
     p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 5)).astype(float)
@@ -313,9 +319,9 @@ def test_what_was_solved_before_changes_nothing(before: int, monkeypatch: pytest
 
 
 @pytest.mark.slow
-def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
+def test_numba_solver_works_without_a_writable_cache_folder(tmp_path: Path) -> None:
     pytest.importorskip("numba", reason="needs Numba, of the extra speed")
-    # A file in the place of the folder, and no home.
+    # The cache folder is a file and the home folder does not exist, so Numba cannot store its cache.
     (tmp_path / "__pycache__").touch()
     shutil.copy(Path(module.__file__).with_name("transport_numba.py"), tmp_path / "elsewhere.py")
     code = (
@@ -327,7 +333,7 @@ def test_numba_where_nothing_can_be_kept(tmp_path: Path) -> None:
     assert done.stdout.split() == ["6"]
 
 
-def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_solver_of_pot_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_PAIRS", -1)
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "spotball_core.metrics.transport_numba", raising=False)
@@ -338,7 +344,7 @@ def test_without_numba_pots_solver_goes_on(monkeypatch: pytest.MonkeyPatch) -> N
     assert wasserstein(p, q) == pytest.approx(plain, rel=1e-11)
 
 
-def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_solver_runs_in_threads_with_identical_results(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled, at_work = numba_solver(), set()
     solve = compiled.least_costs
 
@@ -360,14 +366,14 @@ def test_threads_share_what_numba_solves(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(19, 27), (2, 257), (23, 23)])
-def test_a_large_grid_has_no_step(rows: int, cols: int) -> None:
-    # The compiled solver multiplies what is moved by up to twice the number of cells.
+def test_step_of_a_large_grid_is_none(rows: int, cols: int) -> None:
+    # The compiled solver multiplies the moved amount by up to twice the number of cells.
     assert step_of(Grid(rows, cols, cols, rows).distances) is None
     assert 2 * 512 * module.MOST_MOVED < 2**62
 
 
-def test_shares_without_a_step_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probabilities_without_a_step_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("taken for whole numbers"))
     cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
-    # Over the borders pass 1/4, 1/2 and 0.4.
+    # The flows across the borders are 1/4, 1/2 and 0.4.
     assert transport(np.array([[0.25, 0.25, -0.1, -0.4]]), cost) == pytest.approx([1.15])

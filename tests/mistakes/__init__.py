@@ -1,1 +1,1 @@
-"""Mistakes of newcomers, as a table: each message must state what is wrong, where, and how to fix it."""
+"""Test mistakes of newcomers, listed in tables. Each message must state what is wrong, where, and how to fix it."""

@@ -1,4 +1,7 @@
-"""Mistakes in Python. Expressions may use spotball, np, grid (6 x 10), guesses (60 shares), scene, and row."""
+"""List mistakes in Python calls.
+
+Expressions may use spotball, np, grid (6 x 10), guesses (60 shares), scene, and row.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +18,33 @@ MISTAKES = (
     Mistake(
         "rows and columns instead of cells",
         "spotball.accuracy(guesses.reshape(6, 10), 'C2', grid=grid)",
-        what="guesses has 10 values on the last axis",
+        what="guesses: found 10 values on the last axis",
         where="the grid 6x10@640x360 has 60 cells",
+        code="wrong-shape",
         fix="use .reshape(60)",
     ),
     Mistake(
         "a cell too few",
         "spotball.accuracy(guesses[1:], 'C2', grid=grid)",
-        what="guesses has 59 values on the last axis",
+        what="guesses: found 59 values on the last axis",
         where="the grid 6x10@640x360 has 60 cells",
+        code="wrong-shape",
         fix="Pass one value per cell, row by row",
     ),
     Mistake(
         "log probabilities as mass",
         "spotball.accuracy(np.log(guesses), 'C2')",
-        what="contains -4.09434",
+        what="found -4.09434",
         where="guesses",
+        code="invalid-distribution",
         fix="Convert log probabilities with numpy.exp",
     ),
     Mistake(
         "NaN in mass",
         "spotball.accuracy(guesses * np.nan, 'C2')",
-        what="contains NaN or infinity",
+        what="found NaN or infinity",
         where="guesses",
+        code="invalid-distribution",
         fix="Use 0 for cells without answers",
     ),
     Mistake(
@@ -45,20 +52,23 @@ MISTAKES = (
         "spotball.accuracy({'D5': 'high'}, 'C2')",
         what="found ['high']",
         where="guesses",
+        code="invalid-distribution",
         fix="expected labels or an array of numbers",
     ),
     Mistake(
         "truth that is not a mask",
         "spotball.accuracy(guesses, guesses)",
-        what="contains values other than 0 and 1",
+        what="found values other than 0 and 1",
         where="truth",
+        code="invalid-distribution",
         fix="Pass 1 for cells with the ball",
     ),
     Mistake(
         "distributions on two grids",
         "spotball.normalized_entropy(guesses[:50], grid=grid)",
-        what="guesses has 50 values",
+        what="guesses: found 50 values",
         where="the grid 6x10@640x360 has 60 cells",
+        code="wrong-shape",
         fix="or another grid",
     ),
     Mistake(
@@ -66,6 +76,7 @@ MISTAKES = (
         "spotball.wasserstein(np.ones((2, 60)), np.ones((3, 60)))",
         what="do not broadcast",
         where="shapes (2, 60) and (3, 60)",
+        code="wrong-shape",
         fix="Pass the same number of images to both",
     ),
     Mistake(
@@ -73,6 +84,7 @@ MISTAKES = (
         "spotball.wasserstein(guesses, guesses, unit='cels')",
         what="unknown unit 'cels'",
         where="unit",
+        code="unknown-name",
         fix="Did you mean 'cell'?",
     ),
     Mistake(
@@ -80,6 +92,7 @@ MISTAKES = (
         "spotball.near_player_rate(guesses, [[1, 2, 3]])",
         what="boxes have shape (1, 3)",
         where="players",
+        code="invalid-boxes",
         fix="x1, y1, x2, y2 per box",
     ),
     Mistake(
@@ -87,6 +100,7 @@ MISTAKES = (
         "spotball.near_player_rate(guesses, [[300, 100, 40, 80]])",
         what="x2 < x1 or y2 < y1",
         where="boxes",
+        code="invalid-boxes",
         fix="Give corners as x1, y1, x2, y2, not x, y, width, height",
     ),
     Mistake(
@@ -94,6 +108,7 @@ MISTAKES = (
         "spotball.near_player_rate(guesses, [[1, 2, 3, 4]], tau=8)",
         what="found 8",
         where="tau",
+        code="invalid-option",
         fix="expected more than 0 and at most 1",
     ),
     Mistake(
@@ -101,6 +116,7 @@ MISTAKES = (
         "spotball.top_k_accuracy(guesses, 'C2', k=0)",
         what="found 0",
         where="k",
+        code="invalid-option",
         fix="expected at least 1",
     ),
     Mistake(
@@ -108,6 +124,7 @@ MISTAKES = (
         "grid.index('Z9')",
         what="outside the grid",
         where="'Z9'",
+        code="outside-grid",
         fix="cells run from A1 to F10",
     ),
     Mistake(
@@ -115,6 +132,7 @@ MISTAKES = (
         "grid.index('d5x')",
         what="is not a cell label",
         where="'d5x'",
+        code="invalid-cell",
         fix="Write a row letter and a column number, such as D5",
     ),
     Mistake(
@@ -122,6 +140,7 @@ MISTAKES = (
         "grid.index(60)",
         what="outside the grid",
         where="index 60",
+        code="outside-grid",
         fix="have the indices 0 to 59",
     ),
     Mistake(
@@ -129,13 +148,15 @@ MISTAKES = (
         "grid.cell_at(700, 10)",
         what="outside the image of 640 x 360 pixels",
         where="point (700, 10)",
-        fix="Give x, y in pixels",
+        code="outside-grid",
+        fix="Give pixels",
     ),
     Mistake(
         "a grid without rows",
         "spotball.Grid(0, 10, 640, 360)",
         what="found 0",
         where="rows",
+        code="invalid-grid",
         fix="expected a whole number of at least 1",
     ),
     Mistake(
@@ -143,6 +164,7 @@ MISTAKES = (
         "spotball.Grid(6, 10, 640, -1)",
         what="found -1",
         where="height",
+        code="invalid-grid",
         fix="expected a positive number of pixels",
     ),
     Mistake(
@@ -150,6 +172,7 @@ MISTAKES = (
         "spotball.score([row], [scene], reference='record')",
         what="unknown respondent 'record'",
         where="reference",
+        code="unknown-name",
         fix="Did you mean 'records'?",
     ),
     Mistake(
@@ -157,6 +180,7 @@ MISTAKES = (
         "spotball.score([], [scene])",
         what="found none",
         where="responses",
+        code="no-data",
         fix="Pass at least one path, record or row",
     ),
     Mistake(
@@ -164,6 +188,7 @@ MISTAKES = (
         "spotball.score(3, [scene])",
         what="found int",
         where="responses",
+        code="wrong-type",
         fix="expected paths, a data frame, a list of records, or a mapping from image id to answer",
     ),
     Mistake(
@@ -171,6 +196,7 @@ MISTAKES = (
         "spotball.score([row], [])",
         what="found nothing",
         where="truth",
+        code="no-data",
         fix="Pass at least one image",
     ),
     Mistake(
@@ -178,6 +204,7 @@ MISTAKES = (
         "spotball.score([row], [scene, scene])",
         what="a second row of soccer/1",
         where="truth:2: image",
+        code="duplicate",
         fix="Pass each scene once",
     ),
     Mistake(
@@ -185,6 +212,7 @@ MISTAKES = (
         "spotball.score([row], [scene], policy='papers')",
         what="unknown policy 'papers'",
         where="policy",
+        code="unknown-name",
         fix="Did you mean 'paper'?",
     ),
     Mistake(
@@ -192,6 +220,7 @@ MISTAKES = (
         "spotball.score([row], [scene], images='some')",
         what="found 'some'",
         where="images",
+        code="invalid-option",
         fix="expected 'shared' or 'all'",
     ),
     Mistake(
@@ -199,6 +228,7 @@ MISTAKES = (
         "spotball.score([row], [scene], seed=-1)",
         what="found -1",
         where="seed",
+        code="invalid-option",
         fix="expected greater than or equal to 0",
     ),
     Mistake(
@@ -206,6 +236,7 @@ MISTAKES = (
         "spotball.score([row], [scene], by='respondant')",
         what="unknown part 'respondant'",
         where="by",
+        code="unknown-name",
         fix="Did you mean 'respondent'?",
     ),
     Mistake(
@@ -213,6 +244,7 @@ MISTAKES = (
         "spotball.score([{'image': '1', 'cell': 34}], [scene])",
         what="found numbers such as 34",
         where="records:1: cell",
+        code="invalid-value",
         fix="Convert each index to its label with `Grid.labels`",
     ),
     Mistake(
@@ -220,6 +252,7 @@ MISTAKES = (
         "spotball.score([{'image': '1', 'cel': 'D5'}], [scene])",
         what="found an unknown column",
         where="records: cel",
+        code="unknown-column",
         fix="Rename the unknown column to cell",
     ),
     Mistake(
@@ -227,6 +260,7 @@ MISTAKES = (
         "spotball.baseline_distributions('unifrom', [scene])",
         what="unknown baseline 'unifrom'",
         where="Available:",
+        code="unknown-name",
         fix="Did you mean 'uniform'?",
     ),
     Mistake(
@@ -234,6 +268,7 @@ MISTAKES = (
         "spotball.cue_scores([scene], ['hed'])",
         what="unknown cue 'hed'",
         where="Available:",
+        code="unknown-name",
         fix="Did you mean 'head'?",
     ),
 )

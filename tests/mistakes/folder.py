@@ -1,4 +1,4 @@
-"""The folder in which mistakes are made: a small dataset, and texts of files that several mistakes share."""
+"""Create the folder for tests of mistakes: a small dataset, and file contents that several mistakes share."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TEXTS = {
     "@stimuli without objects": f"{_STIMULI}s1,front,1,,cup,ball,s1.jpg\n",
     "@stimuli with an unknown target": f"{_STIMULI}s1,front,1,cup+ball,vase,ball,s1.jpg\n",
 }
-"""Texts of files, by name."""
+"""Contents of files, by name."""
 
 
 def prepare(folder: Path) -> Path:
-    """Write what mistakes start from.
+    """Write the files that commands with mistakes read.
 
-    That is `data`, a dataset with responses of people and of a model; `lacking`, the same without images; `rationales`,
-    with words of answers; and `report.json`, a score report.
+    These files are `data`, a dataset with responses of people and of a model; `lacking`, a dataset without responses
+    and image files; `rationales`, a dataset with reasoning texts; and `report.json`, a score report.
     """
     fields: dict[str, Any] = {"players": [[100, 100, 140, 200], [300, 120, 340, 220]], "ball_box": [70, 130, 90, 150]}
     known = [scene(image, path=f"images/soccer/{image}.jpg", **fields) for image in IMAGES]
@@ -51,7 +51,7 @@ _MODEL = {"respondent": "me", "kind": "model", "prompt": "base", "cell": "D5"}
 def _write_images(folder: Path) -> None:
     try:
         from PIL import Image
-    except ImportError:  # Mistakes that need images need Pillow.
+    except ImportError:  # Mistakes that need images also require Pillow.
         return
     folder.mkdir(parents=True)
     for image in IMAGES:

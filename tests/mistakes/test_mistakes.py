@@ -1,4 +1,4 @@
-"""Every message about a mistake states what is wrong, where, and how to fix it."""
+"""Test that every error message states what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import spotball_core
 from spotball_core.errors import SpotballError
 from tests.builders import scene
 from tests.cli.process import spotball
+from tests.failures import codes
 from tests.mistakes import asking, calls, making, scoring
 from tests.mistakes.folder import TEXTS, prepare
 from tests.mistakes.mistake import Mistake
@@ -23,7 +24,7 @@ MISTAKES = (*COMMANDS, *calls.MISTAKES)
 
 
 def rows(mistakes: tuple[Mistake, ...]) -> list[object]:
-    """The rows as parameters of a test."""
+    """Return the rows as test parameters."""
     return [
         pytest.param(mistake, id=mistake.name, marks=[pytest.mark.slow] if mistake.slow else []) for mistake in mistakes
     ]
@@ -35,7 +36,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(message: str, mistake: Mistake) -> None:
-    """Fail for each part that the message lacks."""
+    """Check that the message contains all three parts of the mistake."""
     flat = " ".join(message.split())
     parts = {"what": mistake.what, "where": mistake.where, "fix": mistake.fix}
     lacking = {part: text for part, text in parts.items() if text not in flat}
@@ -43,7 +44,7 @@ def check(message: str, mistake: Mistake) -> None:
 
 
 @pytest.mark.parametrize("mistake", rows(COMMANDS))
-def test_a_command_explains_it(mistake: Mistake, prepared: Path, tmp_path: Path) -> None:
+def test_command_with_a_mistake_states_problem_place_and_fix(mistake: Mistake, prepared: Path, tmp_path: Path) -> None:
     for module in mistake.needs:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"needs {module}")
@@ -60,20 +61,22 @@ def test_a_command_explains_it(mistake: Mistake, prepared: Path, tmp_path: Path)
     message = done.stderr if mistake.status == 2 else done.stderr + done.stdout
     check(message, mistake)
     assert done.returncode == mistake.status, message
+    assert set(codes(message)) == ({mistake.code} if mistake.code else set())
     assert "Traceback" not in message
 
 
 @pytest.mark.parametrize("mistake", rows(calls.MISTAKES))
-def test_python_explains_it(mistake: Mistake) -> None:
+def test_python_call_with_a_mistake_states_problem_place_and_fix(mistake: Mistake) -> None:
     guesses = np.full(60, 1 / 60)
     names = {"spotball": spotball_core, "np": np, "guesses": guesses, "grid": spotball_core.Grid.standard()}
     row = {"image": "1", "cell": "D5"}
     with pytest.raises((SpotballError, AttributeError, ValueError)) as raised:
         eval(mistake.command, {**names, "scene": scene("1"), "row": row})
     check(str(raised.value), mistake)
+    assert getattr(raised.value, "code", "") == mistake.code
 
 
-def test_the_table_has_98_different_mistakes() -> None:
+def test_table_has_at_least_98_different_complete_mistakes() -> None:
     assert len(MISTAKES) >= 98
     assert [name for name, n in Counter(mistake.name for mistake in MISTAKES).items() if n > 1] == []
     assert [name for name, n in Counter((one.command, *one.files.items()) for one in MISTAKES).items() if n > 1] == []

@@ -1,4 +1,4 @@
-"""What a figure shows: its texts, and what lies over each other."""
+"""Read the texts of a figure and find texts that overlap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 
 
 def texts(artist: Artist) -> list[str]:
-    """Every text in a figure or axes that is not empty."""
+    """Return every non-empty text in a figure or axes."""
     return [text.get_text() for text in artist.findobj(Text) if text.get_text()]
 
 
@@ -19,25 +19,25 @@ def _boxes(figure: Figure) -> tuple[list[tuple[str, Bbox]], RendererAgg]:
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-    # Not the method of the object: an annotation's extent holds its anchor as well.
+    # The method of `Text` is used because the extent of an annotation also includes its anchor.
     return [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown], renderer
 
 
 def touching(figure: Figure) -> list[tuple[str, str]]:
-    """Pairs of texts that lie over each other, and texts that stick out of the figure."""
+    """Return pairs of texts that overlap, and texts that extend beyond the figure."""
     boxes, _ = _boxes(figure)
     wide, high = figure.get_size_inches() * figure.dpi
     found = [(name, "outside") for name, b in boxes if b.x0 < 0 or b.y0 < 0 or b.x1 > wide or b.y1 > high]
     for i, (name, a) in enumerate(boxes):
         for other, b in boxes[i + 1 :]:
-            # Half a pixel is rounding.
+            # Allow half a pixel for rounding.
             if a.x0 < b.x1 - 0.5 and b.x0 < a.x1 - 0.5 and a.y0 < b.y1 - 0.5 and b.y0 < a.y1 - 0.5:
                 found.append((name, other))
     return found
 
 
 def covered(figure: Figure) -> list[str]:
-    """Texts that lie over an interval."""
+    """Return texts that overlap the line of an interval."""
     boxes, _ = _boxes(figure)
     lines = [
         Bbox(collection.get_transform().transform(segment)).padded(0.1)

@@ -1,4 +1,4 @@
-"""The pictures: what they show and say, read back from the figure's objects; and how they are written."""
+"""Test the content of figures, read from the figure's objects, and the files they are saved to."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, tr
 from spotball_core.plots.saving import save_figure
 from spotball_core.schema import GroupScore, Kind, MetricValue, Scene, ScorePolicy, ScoreReport, Signature
 from spotball_core.typing import FloatArray
+from tests.failures import raises
 from tests.plots.drawn import texts, touching
 
 GRID = Grid.standard()
@@ -28,7 +29,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def counts(*images: dict[str, float]) -> FloatArray:
-    """One row an image, from how often cells were named."""
+    """Return one row per image, with the number of times each cell was named."""
     table = np.zeros((len(images), 60))
     for row, image in zip(table, images, strict=True):
         for label, n in image.items():
@@ -46,7 +47,7 @@ TRUTH = {"soccer": counts({"D5": 1, "D6": 1}, {"E1": 1}), "volleyball": counts({
 
 
 def maps_of(figure: Figure) -> list[Axes]:
-    # The last is the color scale.
+    # The last axes are the color scale.
     return figure.axes[:-1]
 
 
@@ -55,7 +56,7 @@ def title(axes: Axes) -> str:
 
 
 @pytest.mark.slow
-def test_maps_hold_the_pooled_shares_and_say_of_how_many() -> None:
+def test_guess_maps_show_pooled_shares_and_numbers_of_guesses_and_images() -> None:
     figure = guess_maps(GUESSES, TRUTH, GRID, note="the signature")
     maps = maps_of(figure)
     assert [title(axes) for axes in maps] == ["the ball", "human", "gemini, cot"] * 2
@@ -77,14 +78,14 @@ def test_maps_hold_the_pooled_shares_and_say_of_how_many() -> None:
     assert touching(figure) == []
 
 
-def test_maps_share_one_scale_from_nothing_to_the_largest_share() -> None:
+def test_guess_maps_share_one_color_scale_from_zero_to_the_largest_share() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 3, "A2": 1})}}, {"soccer": counts({"A1": 1, "A2": 1})}, GRID)
     assert {axes.images[0].get_clim() for axes in maps_of(figure)} == {(0.0, 0.75)}
     assert touching(figure) == []
     assert "share of the guesses in a map, 0 to 75.0%" in texts(figure.axes[-1])
 
 
-def test_maps_have_the_images_shape_and_the_cells_names() -> None:
+def test_guess_maps_have_the_image_aspect_ratio_and_row_and_column_labels() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
     axes = maps_of(figure)[0]
     box = axes.get_position()
@@ -100,11 +101,11 @@ def test_maps_have_the_images_shape_and_the_cells_names() -> None:
     assert axes.get_ylim() == (6.5, 0.5)  # row A on top
 
 
-def test_the_window_is_the_papers_and_only_on_its_grid() -> None:
+def test_guess_maps_draw_the_center_window_only_on_the_standard_grid() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
     axes = maps_of(figure)[1]
     (window,) = axes.patches
-    assert all(window.get_zorder() > lines.get_zorder() for lines in axes.collections)  # the grid does not hide it
+    assert all(window.get_zorder() > lines.get_zorder() for lines in axes.collections)  # above the grid lines
     # Cells are 1 wide and centered on their numbers: rows 2-4, columns 3-7.
     assert (window.get_x(), window.get_y(), window.get_width(), window.get_height()) == (2.5, 1.5, 5, 3)
     other = guess_maps({"soccer": {"human": np.ones((1, 4))}}, {"soccer": np.ones((1, 4))}, Grid(2, 2, 20, 20))
@@ -114,30 +115,30 @@ def test_the_window_is_the_papers_and_only_on_its_grid() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 13])
-def test_any_number_of_respondents_fits(n: int) -> None:
+def test_guess_maps_with_many_respondents_have_no_overlapping_texts(n: int) -> None:
     guesses = {f"a-vision-language-model-2025-{i:02d}, cot": counts({"D5": 7500}, {"D6": 1}) for i in range(n)}
     figure = guess_maps({"soccer": guesses, "volleyball": guesses}, {"soccer": TRUTH["soccer"]} | TRUTH, GRID)
     assert len(maps_of(figure)) == 2 * (n + 1)
     assert touching(figure) == []
 
 
-def test_a_respondent_that_named_nothing_has_an_empty_map() -> None:
+def test_guess_maps_of_a_respondent_without_guesses_show_an_empty_map() -> None:
     figure = guess_maps({"soccer": {"human": counts({}, {})}}, {"soccer": counts({"A1": 1}, {})}, GRID)
     empty = maps_of(figure)[1]
     assert "0 guesses, 0 images" in texts(empty)
     assert not np.asarray(empty.images[0].get_array()).any()
 
 
-def test_maps_refuse() -> None:
-    with pytest.raises(OptionError, match="guesses: found none"):
+def test_guess_maps_with_unusable_guesses_or_truth_raise_errors() -> None:
+    with raises(OptionError, "no-data:guesses"):
         guess_maps({}, {}, GRID)
-    with pytest.raises(OptionError, match="truth: found nothing for tennis"):
+    with raises(OptionError, "no-data:truth"):
         guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
-    with pytest.raises(DistributionError, match="contains -1"):
+    with raises(DistributionError, "invalid-distribution:guesses"):
         guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)
 
 
-def test_arrays_from_counts() -> None:
+def test_guesses_by_respondent_and_truth_by_sport_exclude_controls_and_unparsed() -> None:
     scenes = [
         Scene(sport="soccer", image="1", grid=GRID, ball_cells=["D5", "D6"]),
         Scene(sport="soccer", image="2", grid=GRID),
@@ -219,13 +220,13 @@ GROUPS = (
 
 
 def rows(axes: Axes) -> list[tuple[float, str, str]]:
-    """Value, color and marker of each row that has a value, from the top."""
+    """Return the value, color and marker of each row with a value, from top to bottom."""
     dots = [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
     dots.sort(key=lambda line: float(np.asarray(line.get_ydata())[0]))
     return [(float(np.asarray(d.get_xdata())[0]), str(d.get_color()), str(d.get_marker())) for d in dots]
 
 
-def test_chart_shows_values_intervals_and_where_they_come_from() -> None:
+def test_accuracy_chart_shows_values_intervals_and_signature() -> None:
     report = report_of(*GROUPS)
     figure = accuracy_chart(report)
     soccer, volleyball = figure.axes
@@ -243,18 +244,18 @@ def test_chart_shows_values_intervals_and_where_they_come_from() -> None:
     assert "The baseline oracle knows the ball's cells and is not shown" in foot
     assert report.signature in foot
     assert soccer.get_xlim() == volleyball.get_xlim()
-    assert 0.35 < soccer.get_xlim()[1] < 0.6  # the oracle's 100% does not compress the scale
+    assert 0.35 < soccer.get_xlim()[1] < 0.6  # The oracle's 100% must not compress the scale.
     assert touching(figure) == []
 
 
-def test_kinds_differ_in_color_and_in_marker() -> None:
+def test_accuracy_chart_kinds_differ_in_color_and_marker() -> None:
     human, cot, base, uniform = rows(accuracy_chart(report_of(*GROUPS)).axes[0])
     assert len({color for _, color, _ in (human, cot, uniform)}) == 3
     assert len({marker for _, _, marker in (human, cot, base, uniform)}) == 4
     assert cot[1] == base[1]  # gemini with either prompt
 
 
-def test_chart_without_resamples_draws_no_intervals() -> None:
+def test_accuracy_chart_without_bootstrap_draws_no_intervals() -> None:
     figure = accuracy_chart(report_of(group("soccer", "me", "model", 0.2, ci=None), bootstrap=0))
     (axes,) = figure.axes
     assert not [c for c in axes.collections if isinstance(c, LineCollection)]
@@ -263,7 +264,7 @@ def test_chart_without_resamples_draws_no_intervals() -> None:
 
 
 @pytest.mark.parametrize("n_sports", [1, 3, 7])
-def test_any_number_of_sports_and_respondents_fits(n_sports: int) -> None:
+def test_accuracy_chart_with_many_sports_and_respondents_has_no_overlapping_texts(n_sports: int) -> None:
     groups = [
         group(f"sport-{sport}", f"a-vision-language-model-2025-{i:02d}", "model", 0.01 * i, ci=(0.009 * i, 0.013 * i))
         for sport in range(n_sports)
@@ -272,16 +273,16 @@ def test_any_number_of_sports_and_respondents_fits(n_sports: int) -> None:
     assert touching(accuracy_chart(report_of(*groups))) == []
 
 
-def test_a_report_that_is_not_split_is_one_panel() -> None:
+def test_accuracy_chart_of_an_ungrouped_report_has_one_panel() -> None:
     figure = accuracy_chart(report_of(group(None, None, None, 0.5, prompt=None)))
     (axes,) = figure.axes
     assert {"all sports", "all respondents"} <= set(texts(axes))
 
 
-def test_chart_refuses() -> None:
-    with pytest.raises(OptionError, match="no respondent other than `oracle` has an accuracy"):
+def test_accuracy_chart_without_any_accuracy_to_show_raises_option_error() -> None:
+    with raises(OptionError, "no-data"):
         accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
-    with pytest.raises(OptionError, match="no respondent other than `oracle` has an accuracy"):
+    with raises(OptionError, "no-data"):
         accuracy_chart(report_of(group("soccer", "me", "model", None)))
 
 
@@ -289,7 +290,7 @@ def test_chart_refuses() -> None:
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".png", PNG), (".svg", b"<?xml"), (".pdf", b"%PDF-")])
-def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, ending: str, start: bytes) -> None:
+def test_save_figure_twice_writes_identical_bytes_without_a_date(tmp_path: Path, ending: str, start: bytes) -> None:
     for name in ("a", "b"):
         save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "new" / f"{name}{ending}")
     a, b = ((tmp_path / "new" / f"{name}{ending}").read_bytes() for name in ("a", "b"))
@@ -299,35 +300,29 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path: Path, ending: str, start
     assert len(list((tmp_path / "new").iterdir())) == 2
 
 
-def test_png_has_160_dots_an_inch(tmp_path: Path) -> None:
+def test_save_figure_writes_png_with_160_dots_per_inch(tmp_path: Path) -> None:
     figure = accuracy_chart(report_of(*GROUPS))
     save_figure(figure, tmp_path / "a.png")
     head = (tmp_path / "a.png").read_bytes()
-    assert b"matplotlib" not in head.lower()  # nor its version, which would change the bytes
+    assert b"matplotlib" not in head.lower()  # The version of matplotlib would change the bytes.
     wide, high = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
     assert (wide, high) == tuple(int(160 * inches) for inches in figure.get_size_inches())
 
 
-def test_other_endings_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        OptionError,
-        match=(
-            r"a\.gif: this picture format is not supported\. Use one of \.png, \.svg, "
-            r"\.pdf"
-        ),
-    ):
+def test_save_figure_with_unknown_file_ending_raises_option_error(tmp_path: Path) -> None:
+    with raises(OptionError, "unsupported-format"):
         save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accuracy_chart_without_matplotlib_names_the_report_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "spotball-core\[report\]"'):
+    with raises(MissingExtraError, "missing-extra"):
         accuracy_chart(report_of(*GROUPS))
 
 
 @pytest.mark.slow
-def test_drawing_touches_no_global_state() -> None:
+def test_drawing_does_not_import_pyplot() -> None:
     code = (
         "import sys, spotball_core.plots.accuracy_chart, spotball_core.plots.guess_maps as f\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"

@@ -1,4 +1,4 @@
-"""Panels inside a page, cut out of a figure's file: the page's colors, their own ids, and text as text."""
+"""Test panels that are cut out of an SVG figure for a page: colors, unique ids, and texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def inline(tmp_path: Path) -> list[Inline]:
 
 
 def drawn(folder: Path, name: str = "one") -> list[Inline]:
-    """Two panels, with the same markers in both, and a color bar next to the second one."""
+    """Return two inline panels with the same markers; the second one has a color bar."""
     with plain_style():
         figure, both = panels(2, BOX, FigureFrame("title of the file", ("note of the file",), width=6))
         for place, axes in enumerate(both):
@@ -42,7 +42,7 @@ def texts(panel: Inline) -> list[str | None]:
     return [element.text for element in ElementTree.fromstring(panel.svg).iter("text")]
 
 
-def test_each_panel_is_a_named_image_of_the_panels_size(inline: list[Inline]) -> None:
+def test_each_inline_panel_is_an_svg_image_with_a_label_and_the_panel_size(inline: list[Inline]) -> None:
     assert len(inline) == 2
     root = ElementTree.fromstring(inline[0].svg)
     assert root.tag == "svg"
@@ -55,7 +55,7 @@ def test_each_panel_is_a_named_image_of_the_panels_size(inline: list[Inline]) ->
         assert [float(number) for number in box["viewBox"].split()][2:] == [198, 144]
 
 
-def test_a_panel_shows_its_own_axes_and_not_the_files_frame(inline: list[Inline]) -> None:
+def test_inline_panel_shows_only_its_own_axes_without_title_and_notes(inline: list[Inline]) -> None:
     assert "a < b & 0" in texts(inline[0])
     assert "a < b & 1" in texts(inline[1])
     assert "a < b & 1" not in texts(inline[0])
@@ -65,7 +65,7 @@ def test_a_panel_shows_its_own_axes_and_not_the_files_frame(inline: list[Inline]
     assert len(texts(inline[1])) > len(texts(inline[0]))
 
 
-def test_the_views_of_panels_are_side_by_side(inline: list[Inline]) -> None:
+def test_view_boxes_of_inline_panels_are_next_to_each_other(inline: list[Inline]) -> None:
     views = [
         [float(number) for number in ElementTree.fromstring(panel.svg).attrib["viewBox"].split()] for panel in inline
     ]
@@ -73,12 +73,12 @@ def test_the_views_of_panels_are_side_by_side(inline: list[Inline]) -> None:
     assert views[1][0] > views[0][0] + views[0][2]
 
 
-def test_marks_have_their_description(inline: list[Inline]) -> None:
+def test_markers_have_their_description_as_data_mark(inline: list[Inline]) -> None:
     for place, panel in enumerate(inline):
         assert re.findall('data-mark="([^"]*)"', panel.svg) == [f"point of panel {place}"]
 
 
-def test_colors_of_the_theme_are_variables_and_others_stay(inline: list[Inline]) -> None:
+def test_theme_colors_become_css_variables_and_other_colors_are_unchanged(inline: list[Inline]) -> None:
     for panel in inline:
         assert "var(--people)" in panel.svg
         assert "var(--model-1)" in panel.svg
@@ -87,7 +87,7 @@ def test_colors_of_the_theme_are_variables_and_others_stay(inline: list[Inline])
         assert not any(light in panel.svg for light, _ in THEME.values())
 
 
-def test_ids_are_the_panels_own_and_lead_somewhere(tmp_path: Path) -> None:
+def test_svg_ids_are_unique_across_panels_and_references_resolve(tmp_path: Path) -> None:
     every = [*drawn(tmp_path), *drawn(tmp_path, "other")]
     ids = [re.findall(r'\bid="([^"]+)"', panel.svg) for panel in every]
     assert all(ids)
@@ -97,12 +97,12 @@ def test_ids_are_the_panels_own_and_lead_somewhere(tmp_path: Path) -> None:
         assert used == set(names)
 
 
-def test_a_panel_has_no_address_no_style_sheet_and_no_date(inline: list[Inline]) -> None:
+def test_inline_panel_has_no_url_style_sheet_or_metadata(inline: list[Inline]) -> None:
     for panel in inline:
         assert "http" not in panel.svg
         assert "<style" not in panel.svg
         assert "metadata" not in panel.svg
 
 
-def test_the_same_figure_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_inline_panels_of_the_same_figure_are_identical(tmp_path: Path) -> None:
     assert drawn(tmp_path) == drawn(tmp_path)

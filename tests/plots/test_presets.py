@@ -1,4 +1,4 @@
-"""Figures for print and slides: sizes, type, formats, and that nothing touches at any size."""
+"""Test the figures for print and slides: sizes, font sizes, file formats, and that texts do not overlap."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from spotball_core.plots.canvas import FigureFrame
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.heat_maps import HeatMap, HeatMapChart, SportMaps
 from spotball_core.plots.presets import PRESETS, Chart, draw_preset
+from tests.failures import raises
 from tests.plots.drawn import touching
 
 PAPER, SLIDES = PRESETS["paper"], PRESETS["slides"]
 
 
 def dots(*sports: str) -> DotChart:
-    """Sixteen rows per panel."""
+    """Return a dot chart with 16 rows per panel."""
     rows = tuple(
         Dot(f"a-model-2025-{i:02d}", prompt, "#0077bb", "o", 0.01 * (i + 1), (0.005, 0.02 * (i + 1)))
         for i in range(8)
@@ -42,7 +43,7 @@ def maps(*sports: str, n: int = 13) -> HeatMapChart:
 
 
 def drawn(chart: Chart, preset: str, monkeypatch: pytest.MonkeyPatch, **frame: object) -> dict[str, Figure]:
-    """The figures of a preset by the name of their PDF file."""
+    """Return the figures of a preset, by the name of their PDF file."""
     figures: dict[str, Figure] = {}
 
     def keep(figure: Figure, path: Path, *, dpi: int) -> None:
@@ -56,7 +57,7 @@ def drawn(chart: Chart, preset: str, monkeypatch: pytest.MonkeyPatch, **frame: o
 
 
 @pytest.mark.parametrize("frame", [{}, {"title": "Accuracy", "notes": ("Dots: accuracy. " * 9, "spotball|v:1" * 9)}])
-def test_print_has_the_widths_of_columns_and_legible_type(
+def test_paper_preset_has_column_widths_and_text_of_at_least_7_points(
     frame: dict[str, object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     figures = drawn(dots("soccer", "beach volleyball"), "paper", monkeypatch, **frame)
@@ -72,17 +73,17 @@ def test_print_has_the_widths_of_columns_and_legible_type(
         assert touching(figure) == []
 
 
-def test_what_takes_two_columns_has_no_file_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_preset_of_a_wide_chart_writes_only_the_double_column_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(drawn(maps("soccer", "tennis"), "paper", monkeypatch)) == {"double-column/accuracy.pdf"}
 
 
-def test_one_panel_is_not_put_into_half_of_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_preset_of_one_panel_writes_only_the_single_column_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(drawn(dots("soccer"), "paper", monkeypatch)) == {"single-column/accuracy.pdf"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chart", [dots("soccer", "tennis"), maps("soccer", "tennis"), maps("soccer", "tennis", n=2)])
-def test_a_slides_figure_fits_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slides_preset_figures_fit_on_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPatch) -> None:
     figures = drawn(chart, "slides", monkeypatch, title="A title")
     assert set(figures) == {"slides/accuracy-soccer.pdf", "slides/accuracy-tennis.pdf"}
     for figure in figures.values():
@@ -93,13 +94,13 @@ def test_a_slides_figure_fits_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_formats(tmp_path: Path) -> None:
+def test_draw_preset_writes_reproducible_pdf_png_and_svg_files(tmp_path: Path) -> None:
     files = draw_preset(dots("soccer"), PAPER, FigureFrame(), tmp_path, "accuracy")
     assert [path.suffix for path in files] == [".pdf", ".png", ".svg"]
     pdf, png, svg = (path.read_bytes() for path in files)
     (box,) = re.findall(rb"/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]", pdf)
     assert float(box[0]) == pytest.approx(3.35 * 72, abs=0.01)
-    assert b"/Subtype /Type3" not in pdf  # journals refuse these fonts
+    assert b"/Subtype /Type3" not in pdf  # Journals do not accept Type 3 fonts.
     assert b"CreationDate" not in pdf
     wide, high = struct.unpack(">II", png[16:24])
     assert wide == int(3.35 * 300)
@@ -112,6 +113,6 @@ def test_formats(tmp_path: Path) -> None:
     assert high > 0
 
 
-def test_two_panels_with_one_file_name_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="two panels of accuracy have the same file name: accuracy-soccer"):
+def test_draw_preset_with_two_panels_of_the_same_file_name_raises_option_error(tmp_path: Path) -> None:
+    with raises(OptionError, "duplicate"):
         draw_preset(dots("soccer", "soccer!"), PAPER, FigureFrame(), tmp_path, "accuracy")

@@ -1,4 +1,4 @@
-"""Colors: what is claimed of them is measured."""
+"""Test the contrast and the distinguishability of the theme colors."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ WHITE = np.array([0.95047, 1.0, 1.08883])
 
 
 def linear(color: str) -> FloatArray:
-    """Linear sRGB of #rrggbb."""
+    """Return the linear sRGB values of #rrggbb."""
     values = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
 def lab(rgb: FloatArray) -> FloatArray:
-    """CIELAB of linear sRGB."""
+    """Return the CIELAB values of linear sRGB values."""
     x = TO_XYZ @ np.clip(rgb, 0, 1) / WHITE
     f = np.where(x > 216 / 24389, np.cbrt(x), (24389 / 27 * x + 16) / 116)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
 def contrast(a: str, b: str) -> float:
-    """The contrast ratio of WCAG 2."""
+    """Return the contrast ratio of WCAG 2."""
     weights = np.array([0.2126, 0.7152, 0.0722])
     dark, light = sorted(float(weights @ linear(color)) for color in (a, b))
     return (light + 0.05) / (dark + 0.05)
@@ -53,7 +53,7 @@ RESPONDENTS = [name for name in THEME if name.startswith("model-") or name in ("
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_colors_are_told_apart_by_everybody_on_both_pages(place: int) -> None:
+def test_respondent_colors_are_distinguishable_with_color_blindness_in_light_and_dark_mode(place: int) -> None:
     assert len(RESPONDENTS) == 7
     page = THEME["paper"][place]
     for name in RESPONDENTS:
@@ -66,32 +66,32 @@ def test_colors_are_told_apart_by_everybody_on_both_pages(place: int) -> None:
 
 @pytest.mark.parametrize("place", [0, 1])
 @pytest.mark.parametrize("name", ["ink", "faint"])
-def test_text_has_the_contrast_of_level_aa(place: int, name: str) -> None:
+def test_text_colors_have_wcag_aa_contrast(place: int, name: str) -> None:
     assert contrast(THEME[name][place], THEME["paper"][place]) >= 4.5
 
 
-def test_no_two_names_share_a_light_color() -> None:
-    # A figure's colors are turned into variables by their light value.
+def test_light_colors_of_the_theme_are_unique() -> None:
+    # The inline code replaces each light color with a CSS variable, so the light colors must be unique.
     assert len({light for light, _ in THEME.values()}) == len(THEME)
 
 
-def test_a_respondents_look_depends_on_its_name_and_kind_alone() -> None:
+def test_look_of_a_respondent_depends_only_on_name_and_kind() -> None:
     assert look_of("human", "human").name == "people"
     assert look_of("uniform", "baseline").name == "baseline"
     paper = [look_of(name, "model").name for name in ("gemini", "gpt", "llama", "qwen")]
     assert paper == ["model-1", "model-2", "model-3", "model-4"]
-    # Other names spread over all colors; these are fixed, so that reports of other versions agree.
+    # Other names are spread over all colors. The mapping is fixed, so that reports of different versions agree.
     assert [look_of(f"model {i}", "model").name for i in range(4)] == ["model-1", "model-1", "model-2", "model-2"]
     assert len({look_of(f"model {i}", "model").name for i in range(40)}) == 5
 
 
-def test_prompts_have_markers_of_their_own() -> None:
+def test_markers_of_prompts_are_unique_and_stable() -> None:
     found = markers(["x", "base", "y", "cot", "x"])
     assert len(set(found.values())) == 4
     assert found["base"] == markers(["base"])["base"]
 
 
-def test_css_has_every_color_twice() -> None:
+def test_css_has_a_light_and_a_dark_value_of_every_color() -> None:
     light, dark = css().split("@media screen and (prefers-color-scheme: dark)")
     for name, colors in THEME.items():
         assert f"--{name}: {colors[0]};" in light

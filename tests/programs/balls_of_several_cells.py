@@ -1,4 +1,4 @@
-"""The author of a benchmark whose objects cover several cells: one set of cells per image."""
+"""Score a benchmark whose objects cover several cells: the truth is one set of cells per image."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A reviewer who asks whether one model is better than another, with frames of pandas."""
+"""Test whether one model is better than another, with pandas data frames."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A user of two CSV files of another tool, which has its own names of columns."""
+"""Score two CSV files of another tool that uses different column names."""
 
 import math
 from pathlib import Path

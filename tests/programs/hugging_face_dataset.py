@@ -1,4 +1,4 @@
-"""A user of Hugging Face: predictions in a dataset, truth in a PyArrow table."""
+"""Score predictions in a Hugging Face dataset against a PyArrow table of the ground truth."""
 
 import pyarrow as pa
 from datasets import Dataset

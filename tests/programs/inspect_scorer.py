@@ -1,4 +1,4 @@
-"""A user of Inspect AI: a scorer whose value is the distance of the answered cell from the target, in pixels."""
+"""Define an Inspect AI scorer that returns the distance between the answered cell and the target, in pixels."""
 # mypy: allow-untyped-decorators
 
 import asyncio

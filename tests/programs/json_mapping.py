@@ -1,4 +1,4 @@
-"""A user with one JSON file of answers and one of the truth, each a mapping from image to cell."""
+"""Score a JSON file of answers against a JSON file of the truth; each file maps images to cells."""
 
 import json
 from pathlib import Path

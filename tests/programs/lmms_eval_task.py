@@ -1,4 +1,4 @@
-"""A user of lmms-eval: `process_results` and the aggregation of a task, which its YAML file names."""
+"""Define `process_results` and the aggregation function that the YAML file of an lmms-eval task names."""
 
 import re
 from typing import Any

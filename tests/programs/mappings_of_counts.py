@@ -1,4 +1,4 @@
-"""A user who stores how often each cell was named in a Counter per image, and probabilities in dictionaries."""
+"""Score one Counter of named cells per image, and one dictionary of probabilities per image."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""An engineer with two machines: each counts its share of the images, and one of them merges the counts."""
+"""Count answers on two machines, and merge the counts on one of them."""
 
 from spotball_core import Accumulator, Grid, Scene
 

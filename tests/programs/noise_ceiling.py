@@ -1,4 +1,4 @@
-"""A psychologist: how well could any model predict people, given how well people predict each other?"""
+"""Estimate how well any model could predict people, from how well people predict each other."""
 
 from collections import Counter
 

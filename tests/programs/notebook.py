@@ -1,4 +1,4 @@
-"""A student in a notebook: load the answers of two models, look at the table, and continue with a data frame."""
+"""Load the answers of two models in a notebook, show the table, and convert it to a data frame."""
 
 # %%
 from IPython.core.formatters import HTMLFormatter
@@ -9,7 +9,7 @@ answers = {"gpt": ["A1", "B2", "C3", "F9"], "llama": ["A1", "A1", "A1", "A1"]}
 truth = ["A1", "B2", "F3", "A1"]
 rows = [{"image": i, "respondent": name, "cell": c} for name, cells in answers.items() for i, c in enumerate(cells)]
 report = load(rows, truth=dict(enumerate(truth))).score()
-table = HTMLFormatter()(report)  # what the notebook shows
+table = HTMLFormatter()(report)  # The notebook shows this HTML.
 assert table is not None
 assert "<table" in table
 

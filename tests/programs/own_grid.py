@@ -1,4 +1,4 @@
-"""The author of a benchmark with a grid of 8 x 8 cells on images of 800 x 600 pixels."""
+"""Score a benchmark with a grid of 8 x 8 cells on images of 800 x 600 pixels."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A data analyst with pandas: a table with the answers of two models, and an error for each row."""
+"""Compute an error for each row of a pandas table with the answers of two models."""
 
 import math
 

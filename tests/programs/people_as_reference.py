@@ -1,4 +1,4 @@
-"""A psychologist: how far are a model's answers from those of people, with some images weighted more?"""
+"""Measure how far a model's answers are from those of people, with a weight per image."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A user of a model that points: answers in pixels, and the truth as a bounding box x1, y1, x2, y2."""
+"""Score answers in pixels against bounding boxes x1, y1, x2, y2."""
 
 from spotball_core import Grid, accuracy, load
 

@@ -1,4 +1,4 @@
-"""A data engineer with Polars: samples in one row each, collected per image and scored as columns."""
+"""Collect samples, one per row, into one row per image with Polars, and score the columns."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""The author of a saliency model: a heat map of 360 x 640 pixels per image, and the true cell of each image."""
+"""Score a saliency model: one heat map of 360 x 640 pixels and one true cell per image."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A researcher with scenes: do guesses fall near players, and how good are they?"""
+"""Measure whether guesses are near players, and whether they are correct."""
 
 import numpy as np
 

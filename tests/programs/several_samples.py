@@ -1,4 +1,4 @@
-"""A user who samples a model several times per image: a list of lists, of different lengths."""
+"""Score several samples per image, as a list of lists of different lengths."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""An engineer whose job wrote one file of answers per machine, in JSON Lines."""
+"""Score the answers of a job that wrote one JSON Lines file per machine."""
 
 import json
 from pathlib import Path

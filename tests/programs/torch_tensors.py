@@ -1,4 +1,4 @@
-"""The trainer of a network in PyTorch: a batch of logits and the indices of the true cells."""
+"""Score a batch of PyTorch logits against the indices of the true cells."""
 
 import torch
 from torch.nn.functional import one_hot

@@ -1,4 +1,4 @@
-"""The author of a benchmark: one answer and one true cell per image, in two lists."""
+"""Score two lists: one answer and one true cell per image."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A user whose parser fails on some replies: None, NaN from pandas, or an empty text."""
+"""Score answers that could not be parsed: None, NaN from pandas, or an empty text."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Synthetic rationales: texts, and embeddings that are made, not learned."""
+"""Define synthetic rationales and synthetic embeddings of their texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TWO = Templates(
     {"pose": ("arms?", "legs?"), "gaze": ("eyes?", "looks?")},
     ("the ball is out",),
 )
-"""Four templates and a neutral one."""
+"""Four templates and one neutral sentence."""
 
 TWO_VECTORS = np.array([[1.0, 0.0, 0.2], [1.0, 0.0, -0.2], [0.0, 1.0, 0.2], [0.0, 1.0, -0.2], [0.6, 0.8, 0.0]])
 """Synthetic embeddings of the texts of `TWO`, in their order."""

@@ -1,4 +1,7 @@
-"""Categories: against plain loops, by hand, and what must always hold. All embeddings are synthetic."""
+"""Test the classification of rationales against plain loops, hand-computed values and invariants.
+
+All embeddings are synthetic.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from spotball_core.reasoning.classify import EMPTY, TIE, classify
 from spotball_core.reasoning.similarity import cosines, unit
 from spotball_core.reasoning.templates import load_templates
 from spotball_core.typing import FloatArray
+from tests.failures import raises
 
 SETS = {"pose": [[1.0, 0.0]], "gaze": [[0.0, 1.0]]}
 
@@ -31,7 +35,7 @@ def drawn(
     return rng.normal(size=(n, d)) + 0.5, sets
 
 
-def test_cosines_are_those_of_a_plain_loop() -> None:
+def test_cosines_equal_those_of_a_plain_loop() -> None:
     rows, sets = drawn(0)
     columns = np.concatenate(list(sets.values()))
     expected = [[plain_cosine(row, column) for column in columns] for row in rows]
@@ -39,14 +43,14 @@ def test_cosines_are_those_of_a_plain_loop() -> None:
     np.testing.assert_allclose(cosines(rows.astype(np.float32), columns), expected, atol=1e-6)
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cosines_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, sets = drawn(1)
     whole = cosines(rows, sets["set 0"])
     monkeypatch.setattr("spotball_core.reasoning.similarity._BLOCK", 20)
     np.testing.assert_allclose(cosines(rows, sets["set 0"]), whole, atol=1e-15)
 
 
-def test_similarity_is_the_plain_mean_over_each_set() -> None:
+def test_classify_similarity_is_the_mean_cosine_over_each_set() -> None:
     rows, sets = drawn(2)
     found = classify(rows, sets, centered=False)
     for row, similarity, number, margin in zip(rows, found.similarity, found.category, found.margin, strict=True):
@@ -57,7 +61,7 @@ def test_similarity_is_the_plain_mean_over_each_set() -> None:
     assert found.offset.tolist() == [0.0, 0.0, 0.0]
 
 
-def test_by_hand_centered_on_the_rationales_themselves() -> None:
+def test_classify_centered_on_the_rationales_equals_hand_computed_values() -> None:
     # (3, 4) has cosines 0.6 and 0.8, (1, 0) has 1 and 0, (0, 1) has 0 and 1: means 1.6 / 3 and 1.8 / 3.
     found = classify([[3.0, 4.0], [1.0, 0.0], [0.0, 1.0]], SETS, centered=True)
     np.testing.assert_allclose(found.offset, [1.6 / 3, 0.6])
@@ -66,8 +70,9 @@ def test_by_hand_centered_on_the_rationales_themselves() -> None:
     np.testing.assert_allclose(found.margin[0], 0.4 / 3)
 
 
-def test_by_hand_an_offset_turns_a_category_over() -> None:
-    # To a neutral (4, 3) pose has 0.8 and gaze 0.6, a head start of 0.2; a rationale that leads by less changes sides.
+def test_classify_centered_on_a_neutral_text_changes_a_category() -> None:
+    # The neutral text (4, 3) has cosine 0.8 with pose and 0.6 with gaze: pose has an advantage of 0.2.
+    # A rationale that leads by less than 0.2 changes its category.
     rationales = [[0.7, 0.6], [0.9, 0.2], [0.6, 0.7]]
     assert classify(rationales, SETS, centered=False).labels == ["pose", "pose", "gaze"]
     fair = classify(rationales, SETS, centered=True, reference=[[4.0, 3.0]])
@@ -76,13 +81,13 @@ def test_by_hand_an_offset_turns_a_category_over() -> None:
     assert fair.margin[0] == pytest.approx(0.2 - 0.1 / math.sqrt(0.85))
 
 
-def test_weights_make_groups_count_alike() -> None:
+def test_classify_weights_the_reference_texts_in_the_offset() -> None:
     reference = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     found = classify([[1.0, 1.0]], SETS, centered=True, reference=reference, weights=[0.5, 0.5, 1.0])
     np.testing.assert_allclose(found.offset, [0.5, 0.5])
 
 
-def test_what_has_no_direction_has_no_category_and_ties_are_said() -> None:
+def test_classify_labels_zero_or_infinite_embeddings_empty_and_marks_ties() -> None:
     rows = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0], [1.0, 1.0], [1e-200, 0.0], [1e200, 1e199]]
     found = classify(rows, SETS, centered=False)
     assert found.category.tolist() == [EMPTY, EMPTY, EMPTY, TIE, 0, 0]
@@ -90,40 +95,42 @@ def test_what_has_no_direction_has_no_category_and_ties_are_said() -> None:
     assert np.isnan(found.margin[:3]).all()
     assert found.margin[3] == 0.0
     assert np.isnan(found.similarity[:3]).all()
-    # Those without a direction have no part in the offset.
+    # Texts without a direction do not enter the offset.
     np.testing.assert_allclose(classify(rows[:4], SETS, centered=True).offset, [math.sqrt(0.5)] * 2)
 
 
-def test_no_texts_at_all() -> None:
+def test_classify_of_no_texts_returns_no_labels() -> None:
     assert classify(np.empty((0, 2)), SETS, centered=False).labels == []
 
 
 @pytest.mark.parametrize(
     ("sets", "options", "said"),
     [
-        ({"one": [[1.0, 0.0]]}, {}, "1 categories"),
-        ({"one": [[1.0, 0.0]], "two": [[1.0]]}, {}, "templates: found shapes"),
-        ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "templates: found shapes"),
-        ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "embeddings have shape"),
-        ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "zero or not finite"),
-        (SETS, {"centered": True, "reference": np.empty((0, 2))}, "no reference text has an embedding"),
-        (SETS, {"centered": True, "weights": [-1.0]}, "weights: found shape"),
-        (SETS, {"centered": True, "weights": [1.0, 1.0]}, "weights: found shape"),
-        (SETS, {"centered": True, "weights": [0.0]}, "no reference text has an embedding"),
+        ({"one": [[1.0, 0.0]]}, {}, "invalid-option:templates"),
+        ({"one": [[1.0, 0.0]], "two": [[1.0]]}, {}, "wrong-shape:templates"),
+        ({"one": [[1.0, 0.0]], "two": np.empty((0, 2))}, {}, "wrong-shape:templates"),
+        ({"one": [[1.0, 0.0, 0.0]], "two": [[1.0, 0.0, 0.0]]}, {}, "wrong-shape"),
+        ({"one": [[1.0, 0.0]], "two": [[0.0, 0.0]]}, {}, "unusable-model"),
+        (SETS, {"centered": True, "reference": np.empty((0, 2))}, "cannot-estimate"),
+        (SETS, {"centered": True, "weights": [-1.0]}, "wrong-shape:weights"),
+        (SETS, {"centered": True, "weights": [1.0, 1.0]}, "wrong-shape:weights"),
+        (SETS, {"centered": True, "weights": [0.0]}, "cannot-estimate"),
     ],
 )
-def test_what_cannot_be_used(sets: dict[str, object], options: dict[str, object], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_classify_with_unusable_input_raises_option_error(
+    sets: dict[str, object], options: dict[str, object], said: str
+) -> None:
+    with raises(OptionError, said):
         classify([[1.0, 0.5]], sets, **{"centered": False, **options})  # type: ignore[arg-type]
 
 
-# What must always hold ---------------------------------------------------------------------------------------
+# Invariants --------------------------------------------------------------------------------------------------
 
 seeds = st.integers(0, 10_000)
 
 
 @given(seeds, hnp.arrays(float, 30, elements=st.floats(1e-3, 1e3)), st.booleans())
-def test_lengths_of_embeddings_mean_nothing(seed: int, lengths: FloatArray, centered: bool) -> None:
+def test_classify_does_not_depend_on_the_length_of_embeddings(seed: int, lengths: FloatArray, centered: bool) -> None:
     rows, sets = drawn(seed)
     one, other = (classify(each, sets, centered=centered) for each in (rows, rows * lengths[:, None]))
     np.testing.assert_allclose(one.similarity, other.similarity, atol=1e-12)
@@ -132,7 +139,7 @@ def test_lengths_of_embeddings_mean_nothing(seed: int, lengths: FloatArray, cent
 
 
 @given(seeds, st.booleans())
-def test_order_means_nothing(seed: int, centered: bool) -> None:
+def test_classify_does_not_depend_on_the_order_of_rows_templates_and_categories(seed: int, centered: bool) -> None:
     rows, sets = drawn(seed)
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     one = classify(rows, sets, centered=centered)
@@ -140,21 +147,21 @@ def test_order_means_nothing(seed: int, centered: bool) -> None:
     assert by_row.category.tolist() == one.category[shuffled].tolist()
     turned = {name: some[::-1] for name, some in sets.items()}
     assert classify(rows, turned, centered=centered).labels == one.labels
-    # Categories in another order, or by another name, are the same categories.
+    # The order and the names of the categories do not matter.
     renamed = {f"new {name}": some for name, some in reversed(sets.items())}
     assert [label.removeprefix("new ") for label in classify(rows, renamed, centered=centered).labels] == one.labels
 
 
 @given(seeds)
-def test_centered_offsets_are_0(seed: int) -> None:
+def test_centered_similarities_have_mean_zero(seed: int) -> None:
     rows, sets = drawn(seed)
     found = classify(rows, sets, centered=True)
     np.testing.assert_allclose(found.similarity.mean(axis=0), 0.0, atol=1e-12)
     assert (found.margin >= 0).all()
 
 
-def test_our_templates_embed_as_their_own_category_where_words_are_directions() -> None:
-    # The plainest embedding there is: one direction a word. It says that the sets are apart, not that a model is right.
+def test_bag_of_words_embeddings_assign_each_template_to_its_own_category() -> None:
+    # This embedding has one dimension per word. It shows that the sets are distinct, not that a model is right.
     templates = load_templates()
     vocabulary = sorted({word for text in templates.texts for word in text.lower().split()})
     bags = {

@@ -1,4 +1,4 @@
-"""Shares, contrasts and agreement: against plain loops. All numbers are synthetic."""
+"""Test shares, contrasts and agreement against plain loops, with synthetic numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_core.reasoning.texts import seem_not_english, without_letters, wor
 from spotball_core.stats.bootstrap import resample_weights
 
 
-def test_a_share_and_its_interval_are_those_of_a_plain_loop() -> None:
+def test_ratios_of_sums_and_interval_equal_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     below = rng.integers(0, 5, 12).astype(float)
     above = rng.binomial(below.astype(int), 0.4).astype(float)
@@ -29,7 +29,7 @@ def test_a_share_and_its_interval_are_those_of_a_plain_loop() -> None:
 
 
 def plain_difference(rows: list[tuple[float, bool, int]]) -> tuple[float, float]:
-    """Weighted means of both kinds, over strata that have both."""
+    """Return the weighted means of both kinds, over strata that have both."""
     total, a, b = 0.0, 0.0, 0.0
     for stratum in {row[2] for row in rows}:
         ones = [value for value, is_a, its in rows if its == stratum and is_a]
@@ -43,10 +43,10 @@ def plain_difference(rows: list[tuple[float, bool, int]]) -> tuple[float, float]
 
 
 @given(st.integers(0, 2000))
-def test_a_contrast_and_its_interval_are_those_of_a_plain_loop(seed: int) -> None:
+def test_stratified_difference_and_interval_equal_those_of_a_plain_loop(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 25
-    value, kind = rng.normal(size=n), rng.integers(-1, 2, n)  # -1: neither, such as a tie
+    value, kind = rng.normal(size=n), rng.integers(-1, 2, n)  # The kind is -1 for neither, such as a tie.
     value[rng.integers(0, n, 3)] = np.nan
     stratum, image = rng.integers(0, 3, n), rng.integers(0, 5, n)
     found = stratified_difference(value, kind == 0, kind == 1, stratum, image, drawn_images(20, 1))
@@ -77,8 +77,8 @@ def test_a_contrast_and_its_interval_are_those_of_a_plain_loop(seed: int) -> Non
         assert found.ci95 is None
 
 
-def test_a_contrast_compares_within_strata_alone() -> None:
-    # Within each stratum the first kind is 1 higher; pooled it would seem lower, for it is rare where values are high.
+def test_stratified_difference_compares_only_within_strata() -> None:
+    # The first kind is 1 higher within each stratum. Pooled, it is lower, because it is rare where values are high.
     value = np.array([1.0, 1.0, 1.0, 0.0, 11.0, 10.0, 10.0, 10.0])
     is_a = np.array([True, True, True, False, True, False, False, False])
     found = stratified_difference(value, is_a, ~is_a, np.repeat([0, 1], 4), np.arange(8), drawn_images(0, 0))
@@ -93,7 +93,7 @@ def test_a_contrast_compares_within_strata_alone() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(1, 3)), max_size=30))
-def test_agreement_is_that_of_a_plain_loop(rows: list[tuple[int, int, int]]) -> None:
+def test_agreement_equals_that_of_a_plain_loop(rows: list[tuple[int, int, int]]) -> None:
     one, other, times = (np.array([row[i] for row in rows], dtype=int) for i in range(3))
     n, share, kappa = agreement(one, other, 3, times.astype(float))
     both = [(a, b) for a, b, often in rows for _ in range(often) if a >= 0 and b >= 0]
@@ -113,21 +113,21 @@ def test_agreement_is_that_of_a_plain_loop(rows: list[tuple[int, int, int]]) -> 
         assert np.isnan(kappa)
 
 
-def test_kappa_by_hand() -> None:
-    # Cohen's measure of a table of 20, 5, 10, 15: agreement 0.7, by chance 0.5.
+def test_kappa_of_a_2_by_2_table_equals_the_hand_computed_value() -> None:
+    # The table is 20, 5, 10, 15: the observed agreement is 0.7, and the chance agreement is 0.5.
     one = np.repeat([0, 0, 1, 1], [20, 5, 10, 15])
     other = np.repeat([0, 1, 0, 1], [20, 5, 10, 15])
     assert agreement(one, other, 2, np.ones(50)) == pytest.approx((50, 0.7, 0.4))
 
 
-def test_keywords_are_whole_words_in_any_case() -> None:
+def test_keyword_categories_match_whole_words_in_any_case() -> None:
     words = {"pose": ["(?:fore)?arms?", "leg"], "gaze": ["eyes?", "look(?:s|ing)?"], "else": ["net"]}
     texts = ["ARM, forearms!", "army harm", "Looking; his eyes, one leg", "net eye", "", "overlook"]
     assert keyword_categories(texts, words).tolist() == [0, -2, 1, -1, -2, -2]
     assert keyword_categories([], words).tolist() == []
 
 
-def test_texts_out_of_the_ordinary() -> None:
+def test_text_statistics_of_unusual_texts() -> None:
     long = "word " * 10_000
     texts = [
         "The ball is high",

@@ -1,4 +1,4 @@
-"""`spotball report --reasoning`: the section stands on the page, with its figure and its own signature."""
+"""Test that `spotball report --reasoning` adds a section with a figure and its signature to the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.report.study import scoring_of, write_study
 
 
 @pytest.mark.slow
-def test_the_command_adds_the_section(tmp_path: Path) -> None:
+def test_report_command_with_reasoning_adds_the_section_with_figure_and_signature(tmp_path: Path) -> None:
     study, report = write_study(tmp_path / "study"), analyzed()
     (tmp_path / "reasoning.json").write_text(report.model_dump_json(), encoding="utf-8")
     options = ["--bootstrap", "0", "--reference", "human", "--quiet"]
@@ -38,12 +38,12 @@ def test_the_command_adds_the_section(tmp_path: Path) -> None:
     assert written.page.reasoning == report
     write_page(written, tmp_path / "again", image_folders=[study])
     assert (tmp_path / "again/report.html").read_bytes() == (tmp_path / "out/report.html").read_bytes()
-    # A report with the section is an earlier report: it may be replaced, here by one without.
+    # A report with the section counts as an earlier report, so a report without the section may replace it.
     write_report(scoring_of(study, bootstrap=0), tmp_path / "out")
     assert not (tmp_path / "out/figures/reasoning.png").exists()
 
 
-def test_another_file_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_report_command_with_a_wrong_reasoning_file_fails_and_writes_nothing(tmp_path: Path) -> None:
     study = write_study(tmp_path / "study")
     (tmp_path / "reasoning.json").write_text("{}", encoding="utf-8")
     done = spotball("report", study, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")

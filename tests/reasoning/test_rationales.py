@@ -1,4 +1,4 @@
-"""Reading responses with their words: as scoring reads them, each different text once."""
+"""Test the reading of rationales: responses are read as for scoring, and each different text is kept once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from spotball_core.errors import InputError
 from spotball_core.io.frames import write_responses
 from spotball_core.reasoning.rationales import example_rationales, read_rationales
 from spotball_core.schema import PredictionDistribution, Response
+from tests.failures import raises
 from tests.reasoning.made import GRID, ROWS, SCENES, frame
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])
-def test_files_of_all_kinds_read_alike(tmp_path: Path, ending: str) -> None:
+def test_read_rationales_gives_the_same_result_for_jsonl_csv_and_parquet(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"responses{ending}"
     write_responses(frame(), path)
     found = read_rationales(path, SCENES)
@@ -28,7 +29,7 @@ def test_files_of_all_kinds_read_alike(tmp_path: Path, ending: str) -> None:
     assert found.digest == read_rationales(frame(), SCENES).digest
 
 
-def test_the_digest_is_of_what_was_said_in_whatever_order() -> None:
+def test_digest_depends_on_texts_and_cells_but_not_on_row_order() -> None:
     whole = read_rationales(frame(), SCENES)
     turned = read_rationales(frame(ROWS[::-1]), SCENES)
     assert turned.texts != whole.texts
@@ -38,7 +39,7 @@ def test_the_digest_is_of_what_was_said_in_whatever_order() -> None:
     assert read_rationales(frame().with_columns(cell=pl.lit("A1")), SCENES).digest != whole.digest
 
 
-def test_answers_of_any_form(tmp_path: Path) -> None:
+def test_read_rationales_accepts_points_rows_and_columns_and_probabilities(tmp_path: Path) -> None:
     (tmp_path / "me.jsonl").write_text(
         '{"sport": "soccer", "image": "1", "x": 300, "y": 200, "reasoning": "a"}\n'
         '{"sport": "soccer", "image": "1", "x": 3000, "y": 200, "reasoning": "b"}\n'
@@ -54,14 +55,14 @@ def test_answers_of_any_form(tmp_path: Path) -> None:
     assert found.rows["respondent"].unique().to_list() == ["me"]
 
 
-def test_files_without_the_column_go_with_files_that_have_it(tmp_path: Path) -> None:
+def test_read_rationales_combines_files_with_and_without_the_reasoning_column(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("sport,image,cell\nsoccer,1,D5\n")
     (tmp_path / "b.csv").write_text("sport,image,cell,reasoning\nsoccer,1,D5,words\n")
     found = read_rationales([tmp_path / "a.csv", tmp_path / "b.csv"], SCENES)
     assert found.rows.select("respondent", "text").rows() == [("a", None), ("b", 0)]
 
 
-def test_records_have_words_too() -> None:
+def test_read_rationales_accepts_records() -> None:
     about = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model"}
     said = Response.model_validate(about | {"cell": "D5", "reasoning": "words"})
     silent = PredictionDistribution.model_validate(about | {"probabilities": {"D5": 1.0}})
@@ -71,7 +72,7 @@ def test_records_have_words_too() -> None:
 
 
 @pytest.mark.parametrize("content", ["sport,image,cell\nsoccer,1,D5\n", "sport,image,cell,reasoning\nsoccer,1,D5, \n"])
-def test_without_any_words_it_says_so_in_one_line(tmp_path: Path, content: str) -> None:
+def test_read_rationales_without_any_text_raises_a_one_line_input_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "me.csv"
     path.write_text(content)
     with pytest.raises(InputError) as caught:
@@ -81,17 +82,17 @@ def test_without_any_words_it_says_so_in_one_line(tmp_path: Path, content: str) 
     )
 
 
-def test_what_scoring_refuses_is_refused_alike(tmp_path: Path) -> None:
+def test_read_rationales_with_an_unknown_image_or_counts_file_raises_input_error(tmp_path: Path) -> None:
     path = tmp_path / "me.csv"
     path.write_text("sport,image,cell,reasoning\nsoccer,1,D5,a\nsoccer,77,D5,b\n")
-    with pytest.raises(InputError, match=r"me\.csv:3: image: found '77' of soccer"):
+    with raises(InputError, "unknown-image:image:3"):
         read_rationales(path, SCENES)
     (tmp_path / "shard.counts").write_bytes(b"")
-    with pytest.raises(InputError, match="found a counts file, which contains no rationales"):
+    with raises(InputError, "no-data:file"):
         read_rationales([path, tmp_path / "shard.counts"], SCENES)
 
 
-def test_examples_are_of_the_cell_that_was_named_most(tmp_path: Path) -> None:
+def test_example_rationales_come_from_the_most_named_cell(tmp_path: Path) -> None:
     image = {"sport": SCENES[0].sport, "image": SCENES[0].image, "respondent": "gpt", "kind": "model", "prompt": "cot"}
     answers = [("A1", "seldom"), ("D5", "first"), ("D5", "first"), ("D5", None), ("D5", "x" * 20), ("D5", "third")]
     rows = [{**image, "sample": i, "cell": cell, "reasoning": text} for i, (cell, text) in enumerate(answers, 1)]

@@ -1,4 +1,4 @@
-"""Random labels and left out templates: against plain loops and SciPy. All numbers are synthetic."""
+"""Test random labels and excluded templates against plain loops and SciPy, with synthetic numbers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from spotball_core.reasoning.relabel import Relabeled, kept_without, relabel
 from spotball_core.reasoning.similarity import mean_over, set_numbers
 from spotball_core.typing import FloatArray
 from tests.conftest import examples
+from tests.failures import raises
 
 
 def drawn(seed: int, n: int = 40, sizes: tuple[int, ...] = (3, 3), lead: float = 0.0) -> FloatArray:
-    """Cosines of n rationales, each of which is closer to the templates of one of the sets by `lead`."""
+    """Return cosines of n rationales; each one is closer to the templates of one set by `lead`."""
     rng = np.random.default_rng(seed)
     own = rng.integers(0, len(sizes), n)
     return rng.normal(0, 0.1, (n, sum(sizes))) + lead * (set_numbers(sizes) == own[:, None])
 
 
 def plain(cosines: FloatArray, labels: FloatArray, n_sets: int, offset: FloatArray) -> tuple[float, list[int]]:
-    """Sum of margins, and how many are closest to each set."""
+    """Return the sum of margins, and the number of rationales that are closest to each set."""
     total, counts = 0.0, [0] * n_sets
     for row in cosines - offset:
         means = [float(np.mean(row[labels == number])) for number in range(n_sets)]
@@ -38,15 +39,15 @@ def plain(cosines: FloatArray, labels: FloatArray, n_sets: int, offset: FloatArr
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (2, 3, 4), (1, 1)])
-def test_sums_under_each_labeling_are_those_of_a_plain_loop(
+def test_relabel_sums_equal_those_of_a_plain_loop_under_each_labeling(
     sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_LABELINGS", 3)
     monkeypatch.setattr(module, "_ROWS", 7)
     monkeypatch.setattr(module, "_CACHED", 4)
     cosines = drawn(1, sizes=sizes)
-    cosines[5] = 0.25  # a tie under any labels
-    group = np.repeat([0, 1, 3], [10, 25, 5])  # nothing of a third group
+    cosines[5] = 0.25  # This rationale is a tie under any labels.
+    group = np.repeat([0, 1, 3], [10, 25, 5])  # Group 2 has no rationales.
     times = np.random.default_rng(2).integers(1, 4, 40).astype(float)
     offsets = [np.zeros(sum(sizes)), cosines.mean(axis=0)]
     found = relabel(cosines, times, group, sizes, offsets=offsets, labelings=8, seed=5)
@@ -63,11 +64,11 @@ def test_sums_under_each_labeling_are_those_of_a_plain_loop(
                 assert result.closest[:, place, number].tolist() == counts
 
 
-def test_the_margin_test_agrees_with_scipy_over_all_labelings() -> None:
+def test_margin_test_agrees_with_an_exact_scipy_permutation_test() -> None:
     cosines, sizes = drawn(3, lead=0.05), (3, 3)
 
     def mean_margin(one: FloatArray, other: FloatArray, axis: int = -1) -> FloatArray:
-        # SciPy permutes the templates; each is a column of cosines, looked up by its number.
+        # SciPy permutes the numbers of the templates; each number selects a column of cosines.
         means = cosines[:, one.astype(int)].mean(axis=-1) - cosines[:, other.astype(int)].mean(axis=-1)
         return np.abs(means).mean(axis=0)
 
@@ -87,13 +88,13 @@ def test_the_margin_test_agrees_with_scipy_over_all_labelings() -> None:
     assert len(theirs.null_distribution) == len(list(combinations(range(6), 3)))
 
 
-def test_labels_that_mean_something_are_found_and_others_are_not() -> None:
+def test_margin_test_is_significant_only_for_informative_labels() -> None:
     group, zeros = np.zeros(400, int), [np.zeros(24)]
     sizes = (12, 12)
     for lead, low, high in ((0.2, 0.0, 0.01), (0.0, 0.02, 1.0)):
         (found,) = relabel(drawn(8, 400, sizes, lead), np.ones(400), group, sizes, offsets=zeros, seed=1)
         assert low <= found.margin_test([0]).p <= high
-    # One set is closer to everything: the shares are all one way, and random labels seldom are.
+    # One set is closer to all rationales, so all of them get its category. Random labels rarely give such a result.
     ahead = drawn(9, 400, sizes) + 0.3 * (set_numbers(sizes) == 0)
     plainly, centered = relabel(ahead, np.ones(400), group, sizes, offsets=[zeros[0], ahead.mean(axis=0)], seed=1)
     assert plainly.share_test([0]).observed == 0.5
@@ -101,7 +102,7 @@ def test_labels_that_mean_something_are_found_and_others_are_not() -> None:
     assert plainly.margin_test([0]).p < 0.01 < centered.margin_test([0]).p
 
 
-def test_groups_add() -> None:
+def test_tests_over_two_groups_equal_the_test_of_their_union() -> None:
     cosines = drawn(4)
     options = {"offsets": [np.zeros(6)], "labelings": 20, "seed": 0}
     (apart,) = relabel(cosines, np.ones(40), np.repeat([0, 1], 20), (3, 3), **options)  # type: ignore[arg-type]
@@ -113,7 +114,7 @@ def test_groups_add() -> None:
 
 @settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(1, 30))
-def test_p_is_above_0_and_at_most_1_and_names_mean_nothing(seed: int, labelings: int) -> None:
+def test_p_values_are_in_range_and_do_not_depend_on_category_names(seed: int, labelings: int) -> None:
     cosines = drawn(seed, 10)
     turned = np.concatenate([cosines[:, 3:], cosines[:, :3]], axis=1)
     tests = []
@@ -127,19 +128,19 @@ def test_p_is_above_0_and_at_most_1_and_names_mean_nothing(seed: int, labelings:
         assert one.observed == pytest.approx(other.observed, abs=1e-12)
 
 
-def test_equal_statistics_count_as_extreme() -> None:
+def test_p_is_1_if_all_labelings_have_the_same_statistic() -> None:
     same = Relabeled(np.array([4.0]), np.full((1, 6), 0.5), np.full((2, 1, 6), 2.0))
     assert same.margin_test([0]).p == 1.0
     assert same.share_test([0]).p == 1.0
 
 
-def test_without_any_labeling_there_is_no_test() -> None:
-    with pytest.raises(OptionError, match="labelings: found 0"):
+def test_relabel_with_zero_labelings_raises_option_error() -> None:
+    with raises(OptionError, "invalid-option:labelings"):
         relabel(drawn(0), np.ones(40), np.zeros(40, int), (3, 3), offsets=[np.zeros(6)], labelings=0)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (2, 3, 4)])
-def test_leaving_a_template_out_is_classifying_without_it(sizes: tuple[int, ...]) -> None:
+def test_kept_without_equals_classifying_without_each_template(sizes: tuple[int, ...]) -> None:
     cosines = drawn(6, sizes=sizes)
     before, _ = closest(cosines @ mean_over(set_numbers(sizes), len(sizes)))
     for place, stays in enumerate(kept_without(cosines, sizes)):
@@ -149,7 +150,7 @@ def test_leaving_a_template_out_is_classifying_without_it(sizes: tuple[int, ...]
         assert stays.tolist() == (after == before).tolist()
 
 
-def test_the_only_template_of_a_set_cannot_be_left_out() -> None:
+def test_kept_without_returns_none_for_the_only_template_of_a_set() -> None:
     first, second, third = kept_without(np.array([[0.5, 0.4, 0.2]]), (1, 2))
     assert first is None
     assert second is not None

@@ -1,4 +1,4 @@
-"""Tables, the figure and the section: their numbers are the report's. All embeddings are synthetic."""
+"""Test that the tables, the figure and the section show the numbers of the report. All embeddings are synthetic."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from spotball_core.reasoning.figure import draw, picture
 from spotball_core.reasoning.records import ReasoningReport, read_reasoning
 from spotball_core.reasoning.templates import Templates
 from spotball_core.report.sections.reasoning import words
+from tests.failures import raises
 from tests.reasoning.made import ROWS
 from tests.reasoning.test_analysis import analyzed
 from tests.report.test_charts import touching
@@ -26,7 +27,7 @@ def report() -> ReasoningReport:
     return analyzed()
 
 
-def test_csv_has_every_number_in_full(report: ReasoningReport) -> None:
+def test_to_csv_has_every_number_at_full_precision(report: ReasoningReport) -> None:
     lines = list(csv.DictReader(io.StringIO(tables.to_csv(report))))
     assert {line["signature"] for line in lines} == {report.signature}
     wanted = {"respondent": "gemini", "prompt": "base", "panel": "", "statistic": "published"}
@@ -48,7 +49,7 @@ def test_csv_has_every_number_in_full(report: ReasoningReport) -> None:
     assert [(line["category"], line["value"]) for line in contrasts] == [("pose - gaze", "-64.0")] * 2
 
 
-def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
+def test_to_text_and_to_markdown_contain_the_same_statements(report: ReasoningReport) -> None:
     text, markdown = tables.to_text(report), tables.to_markdown(report)
     for said in (
         *("Published", "Centered", "Reliability", "Figure 7", "Accuracy and distances by category"),
@@ -62,13 +63,13 @@ def test_text_and_markdown_say_the_same(report: ReasoningReport) -> None:
     assert all(line.startswith("|") for line in markdown.splitlines() if "gemini |" in line)
 
 
-def test_what_is_missing_is_said_once_with_its_reason() -> None:
+def test_to_text_gives_a_reason_for_missing_values() -> None:
     text = tables.to_text(analyzed([row for row in ROWS if row[0] == "volleyball"], bootstrap=0))
     assert "- Accuracy of gemini: the scenes do not contain the ball's position" in text
     assert "bootstrap interval" not in text
 
 
-def test_other_categories_and_no_keywords() -> None:
+def test_tables_of_three_categories_without_keywords_omit_kappa() -> None:
     three = Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)})
     text = tables.to_text(analyzed(templates=three))
     assert "net (%)" in text
@@ -77,7 +78,7 @@ def test_other_categories_and_no_keywords() -> None:
     assert len(words(analyzed(templates=three)).tables[1].heads) == 6
 
 
-def test_dots_are_the_shares_and_lines_the_centered_ones(report: ReasoningReport) -> None:
+def test_figure_dots_show_published_shares_and_ticks_show_centered_shares(report: ReasoningReport) -> None:
     shown = picture(report)
     chart = shown.chart
     assert isinstance(chart, DotChart)
@@ -95,21 +96,23 @@ def test_dots_are_the_shares_and_lines_the_centered_ones(report: ReasoningReport
         assert touching(chart.draw([place])) == []
 
 
-def test_the_figure_is_a_file(report: ReasoningReport, tmp_path: Path) -> None:
+def test_draw_writes_png_and_svg_and_rejects_other_formats_and_empty_reports(
+    report: ReasoningReport, tmp_path: Path
+) -> None:
     draw(report, tmp_path / "figure.png")
     draw(report, tmp_path / "figure.svg")
     with Image.open(tmp_path / "figure.png") as image:
         assert image.width > image.height
     assert report.signature in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    with pytest.raises(OptionError, match="this picture format is not supported"):
+    with raises(OptionError, "unsupported-format"):
         draw(report, tmp_path / "figure.gif")
     nobody = report.model_copy(update={"panels": ()})
-    with pytest.raises(OptionError, match="no rationales of people or models"):
+    with raises(OptionError, "no-data"):
         draw(nobody, tmp_path / "nobody.png")
     assert words(nobody).pictures == ()
 
 
-def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
+def test_report_section_states_the_numbers_of_the_report(report: ReasoningReport) -> None:
     section = words(report)
     assert section.signature == report.signature
     assert "pose" not in section.lead[1].split(",")[0]
@@ -125,13 +128,13 @@ def test_the_section_says_the_numbers(report: ReasoningReport) -> None:
     assert [rows.title for rows in contrasts.groups] == list(tables.OUTCOMES.values())
 
 
-def test_a_written_report_is_read_again_and_nothing_else_is(report: ReasoningReport, tmp_path: Path) -> None:
+def test_read_reasoning_reads_a_written_report_and_rejects_other_files(report: ReasoningReport, tmp_path: Path) -> None:
     path = tmp_path / "reasoning.json"
     path.write_text(report.model_dump_json(), encoding="utf-8")
     assert read_reasoning(path) == report
     for content in ("{", '{"schema_version": 1}', '{"groups": 3}'):
         path.write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match="expected the output of `spotball reasoning --format json`"):
+        with raises(InputError, "invalid-value"):
             read_reasoning(path)
-    with pytest.raises(InputError, match="a file that can be read"):
+    with raises(InputError, "unreadable-file:file"):
         read_reasoning(tmp_path / "nothing.json")

@@ -1,4 +1,4 @@
-"""Small copies of the release's layout, of which a test says all that matters."""
+"""Write small copies of the release's layout with contents that each test specifies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Truth = tuple[float, float, float, float, str]
 
 
 def write_truth(folder: Path, sport: str, truths: Mapping[str, Truth]) -> None:
-    """x, y, width and height as the release has them in that sport, and the cells, by image."""
+    """Write x, y, width and height in the sport's units of the release, and the cells, for each image."""
     rows = [
         (image, x, y, width, height, 1.25 * (x + width / 2), 0.703125 * (y + height / 2), cells)
         for image, (x, y, width, height, cells) in truths.items()
@@ -22,13 +22,13 @@ def write_truth(folder: Path, sport: str, truths: Mapping[str, Truth]) -> None:
 
 
 def write_answers(folder: Path, model: str, level: int, sport: str, answers: Mapping[str, Iterable[str]]) -> None:
-    """Cells named for each image, under the name that the file gives it."""
+    """Write the cells that a model named, by the image name in the file."""
     rows = [(name, i, cell) for name, cells in answers.items() for i, cell in enumerate(cells, start=1)]
     write_csv(folder / f"data/responses/models/{model}/level{level}_{sport}.csv", ("image", "iteration", "cell"), rows)
 
 
 def write_clicks(folder: Path, sport: str, people: int, images: Iterable[str], cell: tuple[int, int] = (4, 5)) -> None:
-    """People who click three times on the same cell of each image."""
+    """Write responses of people who click three times on the same cell of each image."""
     rows = [
         (person, 1, image, click, *cell) for person in range(1, people + 1) for image in images for click in (1, 2, 3)
     ]
@@ -37,27 +37,28 @@ def write_clicks(folder: Path, sport: str, people: int, images: Iterable[str], c
 
 
 def write_boxes(folder: Path, boxes: Iterable[tuple[str, str, float, float, float, float]]) -> None:
-    """Sport, file name and corners of each player."""
+    """Write the sport, file name and corners of each player."""
     path = folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv"
     write_csv(path, ("sport", "image", "x1", "y1", "x2", "y2"), boxes)
 
 
 def write_proximity(folder: Path, *rows: tuple[object, ...]) -> None:
-    """Sport, model, level, n, near-player and overlap rate of each row of the release's own file."""
+    """Write rows of the release's proximity file: sport, model, level, n, near-player rate and overlap rate."""
     path = folder / "data/analysis/player_proximity/proximity_summary.csv"
     write_csv(path, ("sport", "model", "level", "n", "near_dist_rate", "near_overlap_rate"), rows)
 
 
 def write_accuracy(folder: Path, *rows: tuple[object, ...]) -> None:
-    """Sport, model, level, number of responses and accuracy of each row of the release's own file."""
+    """Write rows of the release's accuracy file: sport, model, level, number of responses and accuracy."""
     path = folder / "data/processed/accuracy_by_condition.csv"
     write_csv(path, ("sport", "model", "level", "n_responses", "accuracy"), rows)
 
 
 def write_all_matching(folder: Path) -> Path:
-    """Ground truth of soccer alone, made so that whatever is published of it comes out."""
-    # 200 images, 173 with two cells and 27 with four, are 454 cells; 108 + 56 + 1 of them are in the center window.
-    # (gt_x, gt_y) and the cells around it; distances to (320, 180) are 64, 30, 194.332 and 151.387, 122.81 on average.
+    """Write only soccer ground truth that reproduces all values that were published for it."""
+    # 173 images with two cells and 27 with four have 454 cells in total; 108 + 56 + 1 of them are in the center window.
+    # Each row is n, gt_x, gt_y and the cells. The distances to (320, 180) are 64, 30, 194.332 and 151.387, and their
+    # mean is 122.81.
     kinds = [
         (27, 256.0, 180.0, "C4;C5;D4;D5"),
         (28, 320.0, 150.0, "C5;C6"),
@@ -72,12 +73,12 @@ def write_all_matching(folder: Path) -> Path:
 
 
 def items(found: Replication | Path, **chosen: object) -> list[ReplicatedFigure]:
-    """The items of a replication, or of a folder's, with some fields."""
+    """Return the items with the chosen field values, of a replication or of a folder's replication."""
     replication = replicate(found) if isinstance(found, Path) else found
     return [item for item in replication.items if all(getattr(item, key) == value for key, value in chosen.items())]
 
 
 def item(found: Replication | Path, **chosen: object) -> ReplicatedFigure:
-    """The one item with some fields."""
+    """Return the only item with the chosen field values."""
     (only,) = items(found, **chosen)
     return only

@@ -1,4 +1,4 @@
-"""The published join by file name, against the same join in plain loops, and by hand."""
+"""Test the published join by file name against plain loops and hand-computed values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def records(path: Path) -> Iterator[dict[str, str]]:
 
 
 def joined_by_loops(data: Path) -> dict[tuple[str, str, str], Rates]:
-    """Number of answers, near-player rate and overlap rate of each sport, respondent and prompt."""
+    """Return the number of answers, near-player rate and overlap rate of each sport, respondent and prompt."""
     boxes: dict[str, list[Box]] = {}
     sport_of: dict[str, str] = {}
     for row in records(data / "analysis/player_proximity/filtered_people_boxes_long.csv"):
@@ -82,7 +82,7 @@ def near_and_over(cell: tuple[int, int], boxes: list[Box]) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_joined_as_plain_loops_join(tmp_path: Path, seed: int) -> None:
+def test_joined_rates_equal_those_of_plain_loops(tmp_path: Path, seed: int) -> None:
     folder = write_release(tmp_path, seed)
     material = Material.read(folder)
     expected = joined_by_loops(folder / "data")
@@ -101,12 +101,12 @@ def material(tmp_path: Path) -> Material:
     return Material.read(write_release(tmp_path))
 
 
-def test_basketball_and_volleyball_share_players_and_soccer_does_not(material: Material) -> None:
+def test_join_by_file_name_mixes_players_of_basketball_and_volleyball_only(material: Material) -> None:
     names = material.by_file_name
     assert names.name(("basketball", "1")) == names.name(("volleyball", "1")) == "1.png"
     assert len(names.boxes("1.png")) == 2
-    assert len(names.boxes("2.jpg")) == 2  # both of soccer's own
-    assert names.name(("volleyball", "2")) is None  # no players were found on it
+    assert len(names.boxes("2.jpg")) == 2  # Both boxes belong to soccer.
+    assert names.name(("volleyball", "2")) is None  # No players were detected on this image.
     for prompt in ("base", "cue", "cot"):
         soccer, volleyball = material.joined(("soccer", "gpt", prompt)), material.joined(("volleyball", "gpt", prompt))
         assert soccer is not None
@@ -115,17 +115,17 @@ def test_basketball_and_volleyball_share_players_and_soccer_does_not(material: M
         assert volleyball.mixed
 
 
-def test_an_answer_to_an_image_of_another_name_is_left_out(material: Material) -> None:
-    # Of the controls, soccer's boxes name 302.jpg and 347.jpg, GPT calls them so and Gemini does not.
+def test_join_excludes_answers_whose_image_name_has_no_boxes(material: Material) -> None:
+    # The boxes and GPT name the controls 302.jpg and 347.jpg, but Gemini uses other names.
     gpt, gemini = material.joined(("soccer", "gpt", "cot")), material.joined(("soccer", "gemini", "cot"))
     assert gpt is not None
     assert gemini is not None
-    assert gpt.n == 3 * 4  # images 2, 302 and 347; nobody looked for players on 163
-    assert gemini.n == 4  # image 2 alone
+    assert gpt.n == 3 * 4  # The images are 2, 302 and 347; players of 163 are unknown.
+    assert gemini.n == 4  # Only image 2 is matched.
 
 
-def test_people_are_taken_for_those_of_the_sport_that_has_a_file_of_that_number(material: Material) -> None:
-    # Images 1, 2 and 3 of each sport, nine answers each: every 2 is soccer's 2.jpg, every 1 and 3 volleyball's.
+def test_join_assigns_people_to_the_sport_that_has_a_file_with_the_image_number(material: Material) -> None:
+    # Each image has nine answers. Image 2 of any sport is matched to soccer's 2.jpg; images 1 and 3 to volleyball's.
     soccer, volleyball = material.joined(("soccer", "human", "base")), material.joined(("volleyball", "human", "base"))
     assert soccer is not None
     assert volleyball is not None
@@ -135,7 +135,7 @@ def test_people_are_taken_for_those_of_the_sport_that_has_a_file_of_that_number(
     assert soccer.mixed
 
 
-def test_without_players_nothing_is_joined(tmp_path: Path) -> None:
+def test_join_without_player_files_returns_none(tmp_path: Path) -> None:
     folder = write_release(tmp_path)
     (folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv").unlink()
     (folder / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
@@ -143,7 +143,7 @@ def test_without_players_nothing_is_joined(tmp_path: Path) -> None:
     assert all(material.joined(condition) is None for condition in material.conditions)
 
 
-def test_a_sport_that_only_the_folder_tells(tmp_path: Path) -> None:
+def test_boxes_without_a_sport_column_use_the_folder_name(tmp_path: Path) -> None:
     folder = write_release(tmp_path)
     path = folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv"
     rows = [(row["image"], row["x1"], row["y1"], row["x2"], row["y2"]) for row in records(path)]

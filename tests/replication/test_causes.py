@@ -1,4 +1,4 @@
-"""Which known cause is given for a mismatch, on small copies of the release made for it."""
+"""Test the known causes that are given for mismatches, on small copies of the release."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def answers(*numbers: int, ending: str = ".jpg") -> dict[str, list[str]]:
         ((50, 49, 48), "a short run: 2 of 3 images have fewer than the 50 answers that the paper states"),
     ],
 )
-def test_what_the_number_of_answers_tells(folder: Path, numbers: tuple[int, ...], cause: str) -> None:
+def test_cause_of_a_mismatch_follows_from_the_number_of_answers_per_image(
+    folder: Path, numbers: tuple[int, ...], cause: str
+) -> None:
     write_answers(folder, "llama", 0, "soccer", answers(*numbers))
     found = item(folder, where="table 2", quantity=ERROR, **named("llama", "base"))
     assert found.status == "mismatch"
@@ -57,7 +59,7 @@ def test_what_the_number_of_answers_tells(folder: Path, numbers: tuple[int, ...]
     assert found.unexplained == (cause == "unexplained")
 
 
-def test_samples_are_counted_as_the_prompt_asked_for_them(folder: Path) -> None:
+def test_chain_of_thought_prompts_are_expected_to_have_20_samples(folder: Path) -> None:
     write_answers(folder, "llama", 2, "soccer", answers(20, 20, 20))
     write_answers(folder, "gpt", 2, "soccer", answers(10, 10, 10))
     replication = replicate(folder)
@@ -67,7 +69,7 @@ def test_samples_are_counted_as_the_prompt_asked_for_them(folder: Path) -> None:
     assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers per image, but the paper states 20")
 
 
-def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) -> None:
+def test_expected_answers_of_people_are_those_that_the_paper_states(folder: Path) -> None:
     write_clicks(folder, "soccer", 4, IMAGES)
     material = Material.read(folder)
     assert expected_answers(material, ("soccer", "human", "base")) == 150
@@ -79,7 +81,7 @@ def test_people_are_expected_to_answer_as_often_as_the_paper_says(folder: Path) 
     assert (guesses.status, guesses.reproduced) == ("match", 3.0)
 
 
-def test_another_run_is_known_by_its_name_and_by_its_number_of_answers(folder: Path) -> None:
+def test_cause_is_another_run_if_the_published_number_of_answers_differs(folder: Path) -> None:
     write_answers(folder, "gemini", 2, "soccer", answers(20, 20, 20))
     error = item(folder, where="table 2", quantity=ERROR, **named("gemini", "cot"))
     assert error.note == "another run: the published figure is from an earlier run that was not released"
@@ -90,7 +92,7 @@ def test_another_run_is_known_by_its_name_and_by_its_number_of_answers(folder: P
         assert item(replication, where=where, quantity=quantity, **named("gemini", "cot")).note == said
 
 
-def test_a_run_of_the_published_size_that_differs_is_unexplained(folder: Path) -> None:
+def test_mismatch_with_the_published_number_of_answers_is_unexplained(folder: Path) -> None:
     write_answers(folder, "qwen", 0, "soccer", answers(50, 50, 50))
     write_proximity(folder, ("soccer", "qwen", 0, 150, "0.5", "1.0"))
     replication = replicate(folder)
@@ -103,14 +105,14 @@ def test_a_run_of_the_published_size_that_differs_is_unexplained(folder: Path) -
     assert near.note == "another run: the published figure is from a run with 149 parsed answers, but this run has 150"
 
 
-def test_a_table_s_mean_over_prompts_names_the_prompts_that_a_cause_fits(folder: Path) -> None:
+def test_cause_of_a_mean_over_prompts_names_the_affected_prompts(folder: Path) -> None:
     for level, n in enumerate((50, 30, 20)):
         write_answers(folder, "qwen", level, "soccer", answers(n, n, n))
     entropy = item(folder, where="table 3", quantity="normalized entropy", **{**named("qwen", "base"), "prompt": None})
     assert entropy.note == "fewer samples: 30 answers per image, but the paper states 50 (soccer/qwen/cue)"
 
 
-def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path) -> None:
+def test_accuracy_is_compared_with_the_number_of_answers_in_its_file(folder: Path) -> None:
     write_answers(folder, "qwen", 0, "soccer", answers(50, 50, 50))
     found = []
     for n, accuracy in ((150, "0.0"), (150, "0.25"), (140, "0.25")):
@@ -123,15 +125,15 @@ def test_accuracy_is_held_against_the_file_s_own_number_of_answers(folder: Path)
     ]
 
 
-def test_a_condition_without_answers_here_says_no_data(folder: Path) -> None:
+def test_condition_without_answers_has_status_no_data(folder: Path) -> None:
     write_accuracy(folder, ("volleyball", "gpt", 1, 2500, "0.008"))
     found = item(folder, where="figure 4", **named("gpt", "cue", "volleyball"))
     assert (found.status, found.published, found.reproduced) == ("no data", "0.008", None)
 
 
-def test_people_mixed_across_sports(folder: Path) -> None:
+def test_cause_of_people_mixed_across_sports(folder: Path) -> None:
     write_boxes(folder, [("soccer", "1.jpg", 250.0, 170.0, 330.0, 260.0), ("volleyball", "2.png", 0.0, 0.0, 9.0, 9.0)])
-    # Clicks in D5, where soccer's player stands: of volleyball's image 1, they are taken for soccer's.
+    # All clicks are in D5, on soccer's player. Clicks on volleyball's image 1 are counted as soccer's.
     write_clicks(folder, "soccer", 1, ["1"])
     write_proximity(folder, ("soccer", "humans", "", 9, "0.9", "0.9"))
     alone = item(folder, where="figure 5", quantity="near-player rate", **named("human", "base"))
@@ -150,7 +152,7 @@ def test_people_mixed_across_sports(folder: Path) -> None:
     assert volleyball.standard == 0.0
 
 
-def test_boxes_merged_by_file_name_make_the_published_rate(folder: Path) -> None:
+def test_near_player_rate_with_boxes_merged_by_file_name_matches_and_has_a_note(folder: Path) -> None:
     write_boxes(
         folder, [("basketball", "1.png", 250.0, 170.0, 330.0, 260.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)]
     )
@@ -164,8 +166,8 @@ def test_boxes_merged_by_file_name_make_the_published_rate(folder: Path) -> None
     )
 
 
-def test_the_abstract_and_section_5_1_print_different_accuracies(folder: Path) -> None:
-    # 19.2, 26 and 34 % of the answers name the ball's cell.
+def test_lowest_accuracy_in_the_abstract_is_a_misprint_of_section_5_1(folder: Path) -> None:
+    # The accuracies are 19.2% in soccer, 26.4% in volleyball and 33.6% in basketball.
     for sport, right in (("soccer", 24), ("volleyball", 33), ("basketball", 42)):
         rows = [(1, 1, "1", click, *((1, 1) if click <= right else (6, 10))) for click in range(1, 126)]
         from tests.release_layout import write_csv

@@ -1,4 +1,4 @@
-"""`spotball replicate`: forms, exit statuses, and what broken input gets."""
+"""Test the output formats, exit statuses and error messages of `spotball replicate`."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def matching(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_all_matching(tmp_path_factory.mktemp("matching"))
 
 
-def test_json_is_what_was_promised(release: Path) -> None:
+def test_replicate_json_has_the_documented_fields_and_values(release: Path) -> None:
     done = spotball(release, "--format", "json", "--quiet")
-    assert done.returncode == 1  # synthetic data is not the paper's
+    assert done.returncode == 1  # Synthetic data does not match the paper.
     assert done.stderr == ""
     said = json.loads(done.stdout)
     assert set(said) == {"items", "signature", "signature_reproduced"}
@@ -57,14 +57,14 @@ def test_json_is_what_was_promised(release: Path) -> None:
     assert said == json.loads(replicate(release).model_dump_json())
 
 
-def test_exit_status_0_where_nothing_is_unexplained(matching: Path) -> None:
+def test_replicate_without_unexplained_mismatches_exits_with_status_0(matching: Path) -> None:
     done = spotball(matching, "--full")
     assert done.returncode == 0, done.stderr
     assert "5 matches, 0 mismatches" in done.stdout
     assert "unexplained" not in done.stdout
 
 
-def test_exit_status_1_where_something_is(matching: Path, tmp_path: Path) -> None:
+def test_replicate_with_an_unexplained_mismatch_exits_with_status_1(matching: Path, tmp_path: Path) -> None:
     folder = write_all_matching(tmp_path)
     (truth,) = folder.rglob("soccer_gt.csv")
     truth.write_text(truth.read_text().replace("C4;C5", "C4;C5;C6;C7"))
@@ -74,7 +74,7 @@ def test_exit_status_1_where_something_is(matching: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_the_full_table_is_as_wide_as_the_terminal(matching: Path, columns: int) -> None:
+def test_replicate_full_table_fits_the_terminal_width(matching: Path, columns: int) -> None:
     done = spotball(matching, "--full", columns=columns)
     body = [line for line in done.stdout.splitlines() if "spotball|" not in line]
     assert max(map(len, body)) <= columns
@@ -82,7 +82,7 @@ def test_the_full_table_is_as_wide_as_the_terminal(matching: Path, columns: int)
 
 
 @pytest.mark.parametrize("columns", [80, 200])
-def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(release: Path, columns: int) -> None:
+def test_replicate_summary_agrees_with_the_json_and_fits_80_columns(release: Path, columns: int) -> None:
     lines = spotball(release, columns=columns).stdout.splitlines()
     items = json.loads(spotball(release, "--format", "json", "-q").stdout)["items"]
     statuses = Counter(
@@ -103,17 +103,17 @@ def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(release: 
     assert "--full" in " ".join(lines)
 
 
-def test_markdown(matching: Path) -> None:
+def test_replicate_markdown_contains_the_table_rows(matching: Path) -> None:
     done = spotball(matching, "--format", "markdown", "-q")
     assert done.returncode == 0
     assert "| cells the ball spans | soccer | 2.27 | 2.27 | 2.27 | match |" in done.stdout.splitlines()
 
 
-def test_progress_is_one_plain_line_elsewhere_than_on_a_terminal(matching: Path) -> None:
+def test_replicate_progress_is_one_plain_line_if_stderr_is_not_a_terminal(matching: Path) -> None:
     assert spotball(matching).stderr == "groups of values checked: 9 done\n"
 
 
-def test_what_is_no_release_is_exit_status_2(tmp_path: Path) -> None:
+def test_replicate_of_a_folder_without_a_release_exits_with_status_2(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         done = spotball(folder)
         assert done.returncode == 2
@@ -122,7 +122,7 @@ def test_what_is_no_release_is_exit_status_2(tmp_path: Path) -> None:
         assert done.stderr.startswith("error: ")
 
 
-def test_a_broken_file_of_the_release_is_exit_status_2_with_its_line(tmp_path: Path) -> None:
+def test_replicate_of_a_broken_file_exits_with_status_2_and_names_the_line(tmp_path: Path) -> None:
     folder = write_all_matching(tmp_path)
     write_accuracy(folder, ("soccer", "gpt", 0, 10, "0.1"), ("soccer", "gpt", 7, 10, "0.1"))
     done = spotball(folder)
@@ -130,5 +130,5 @@ def test_a_broken_file_of_the_release_is_exit_status_2_with_its_line(tmp_path: P
     assert "accuracy_by_condition.csv:3: level: found '7', expected one of 0, 1, 2" in done.stderr
 
 
-def test_an_unknown_form_is_exit_status_2(matching: Path) -> None:
+def test_replicate_with_an_unknown_format_exits_with_status_2(matching: Path) -> None:
     assert spotball(matching, "--format", "yaml").returncode == 2

@@ -1,4 +1,4 @@
-"""Figures of the published soccer data that the documentation states in prose are those the data gives."""
+"""Test that numbers in the documentation agree with the published soccer data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def soccer(real_release: Path) -> Scoring:
     return Scoring(counts, release.scenes, ScorePolicy.standard(reference="human", bootstrap=0))
 
 
-def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
+def test_documented_entropies_equal_those_of_the_data(soccer: Scoring) -> None:
     text = prose("statistics.md")
     report = soccer.report()
     people, gemini = report.group("human").metrics, report.group("gemini").metrics
@@ -39,14 +39,14 @@ def test_entropies_at_any_number_of_responses(soccer: Scoring) -> None:
     assert f"matched entropies, which do not depend on the number of responses, are {values}" in text
 
 
-def test_ceiling_and_uniform(soccer: Scoring) -> None:
+def test_documented_ceiling_and_uniform_distance_equal_those_of_the_data(soccer: Scoring) -> None:
     (ceiling,) = noise_ceiling(soccer).ceilings
     assert ceiling.split_half.value is not None
     assert f"two halves of 25 participants are {ceiling.split_half.value:.1f} px apart" in prose("statistics.md")
     assert f"the uniform distribution is {ceiling.uniform:.1f} px from people" in prose("statistics.md")
 
 
-def test_the_published_thresholds_are_off_the_plateau(soccer: Scoring) -> None:
+def test_documented_objective_at_the_published_thresholds_equals_that_of_the_data(soccer: Scoring) -> None:
     surface = threshold_surface(soccer)
     tau, theta = np.flatnonzero(surface.taus == 0.08)[0], np.flatnonzero(surface.thetas == 0.02)[0]
     assert not surface.plateau[tau, theta]
@@ -56,7 +56,7 @@ def test_the_published_thresholds_are_off_the_plateau(soccer: Scoring) -> None:
     )
 
 
-def test_distance_from_the_center(real_release: Path) -> None:
+def test_documented_ball_distance_from_the_center_equals_that_of_the_data(real_release: Path) -> None:
     items = replicate(real_release).items
     (item,) = (i for i in items if i.quantity == "ball to image center (px)" and i.sport == "soccer")
     assert item.standard is not None
@@ -64,13 +64,13 @@ def test_distance_from_the_center(real_release: Path) -> None:
     assert f"soccer | {item.published} px | {item.standard:.2f} px |" in prose("replication.md")
 
 
-def test_area_of_the_ball(real_release: Path) -> None:
+def test_documented_ball_area_equals_that_of_the_data(real_release: Path) -> None:
     items = replicate(real_release).items
     (item,) = (i for i in items if i.quantity == "ball area (px²)" and i.sport == "soccer")
     assert f"soccer | {item.published} px² | {item.standard:.2f} px² |" in prose("replication.md")
 
 
-def test_cells_of_the_box_in_pixels(real_release: Path) -> None:
+def test_documented_effects_of_boxes_in_pixels_equal_those_of_the_data(real_release: Path) -> None:
     text = prose("replication.md")
     items = [i for i in replicate(real_release).items if i.where == "ground truth" and i.sport == "soccer"]
     (changed,) = (i for i in items if "differ from the cells of the ball's box" in i.quantity)
@@ -83,7 +83,7 @@ def test_cells_of_the_box_in_pixels(real_release: Path) -> None:
     assert f"their mean error {error.standard:.1f} instead of {error.reproduced:.1f} px" in text
 
 
-def test_balls_near_players(real_release: Path) -> None:
+def test_documented_numbers_of_balls_near_players_equal_those_of_the_data(real_release: Path) -> None:
     items = replicate(real_release).items
     (near,) = (i for i in items if i.quantity == "truth near a player (%)")
     (overlap,) = (i for i in items if i.quantity == "truth overlapping a player (%)")
@@ -93,7 +93,7 @@ def test_balls_near_players(real_release: Path) -> None:
     assert "is the case in 0 of 52 images in soccer" in prose("replication.md")
 
 
-def test_people_near_players(soccer: Scoring) -> None:
+def test_documented_near_player_rate_of_people_equals_that_of_the_data(soccer: Scoring) -> None:
     people = soccer.report().group("human").metrics["near_player_rate"].value
     assert people is not None
     assert f"{people:.0%} of people's guesses in soccer are near a player, not 77%" in prose("replication.md")

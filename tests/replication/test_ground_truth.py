@@ -1,4 +1,4 @@
-"""How the published cells follow from the boxes, and what boxes in pixels would change."""
+"""Test the rule that gives the published cells from the boxes, and the effect of boxes in pixels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Replication:
 def found(
     real_release: Path, other_ground_truth: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Replication:
-    """The published soccer data with the ground truth of the other two sports."""
+    """Return the replication of the published soccer data with the ground truth of the other two sports."""
     folder = tmp_path_factory.mktemp("sports")
     for part in ("images/soccer/soccer_gt.csv", "responses"):
         source, copy = real_release / "data" / part, folder / "data" / part
@@ -49,12 +49,12 @@ def found(
 
 
 def touched(x1: float, y1: float, x2: float, y2: float) -> set[Cell]:
-    """Rows and columns from 0 of the cells that hold a point of the closed rectangle, by a walk over the grid."""
+    """Return the rows and columns (from 0) of the cells that contain a point of the closed rectangle."""
     return {
         (row, col)
         for row in range(6)
         for col in range(10)
-        # The cell's points are those from its left and upper edge on, without its right and lower edge.
+        # A cell includes its left and upper edges, and excludes its right and lower edges.
         if max(x1, 64 * col) <= x2 and max(x1, 64 * col) < 64 * (col + 1)
         if max(y1, 60 * row) <= y2 and max(y1, 60 * row) < 60 * (row + 1)
     }
@@ -66,26 +66,28 @@ def position(label: str) -> Cell:
 
 class TestTouchedCells:
     @given(x=st.tuples(PIXELS, PIXELS).map(sorted), y=st.tuples(PIXELS, PIXELS).map(sorted))
-    def test_they_are_those_of_a_walk_over_the_grid(self, x: list[float], y: list[float]) -> None:
+    def test_touched_cells_equal_those_of_a_loop_over_the_grid(self, x: list[float], y: list[float]) -> None:
         found = touched_cells((x[0], y[0], x[1], y[1]))
         assert {position(label) for label in found} == touched(x[0], y[0], x[1], y[1])
 
     @pytest.mark.parametrize(
         ("box", "cells"),
         [
-            ((256, 70, 298, 80), ("B5",)),  # begins on the border of columns 4 and 5
-            ((230, 70, 256, 80), ("B4", "B5")),  # ends on it
+            ((256, 70, 298, 80), ("B5",)),  # The box begins on the border of columns 4 and 5.
+            ((230, 70, 256, 80), ("B4", "B5")),  # The box ends on that border.
             ((10, 10, 20, 60), ("A1", "B1")),
             ((-5, -5, -1, -1), ()),
             ((639, 359, 700, 400), ("F10",)),
         ],
     )
-    def test_edges(self, box: tuple[float, float, float, float], cells: tuple[str, ...]) -> None:
+    def test_touched_cells_of_boxes_at_cell_borders_and_image_edges(
+        self, box: tuple[float, float, float, float], cells: tuple[str, ...]
+    ) -> None:
         assert touched_cells(box) == cells
 
 
 class TestSynthetic:
-    def test_the_rule_by_sport_and_over_all(self, small: Replication) -> None:
+    def test_rule_items_match_for_each_sport_and_overall(self, small: Replication) -> None:
         said = {i.sport: (i.published, i.reproduced, i.status) for i in items(small, quantity=RULE)}
         assert said == {
             "soccer": ("4", 4.0, "match"),
@@ -94,21 +96,21 @@ class TestSynthetic:
             None: ("10", 10.0, "match"),
         }
 
-    def test_images_that_do_not_follow_are_named(self, tmp_path: Path) -> None:
+    def test_rule_item_names_images_that_violate_the_rule(self, tmp_path: Path) -> None:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1"), "8": (32, 30, 10, 10, "A2")})
         said = item(tmp_path, quantity=RULE)
         assert (said.published, said.reproduced, said.status, said.unexplained) == ("2", 1.0, "mismatch", True)
         assert (said.note or "").endswith("The rule does not hold in images 8")
 
-    def test_without_changes_there_are_no_effects(self, tmp_path: Path) -> None:
+    def test_effects_are_omitted_if_no_image_changes(self, tmp_path: Path) -> None:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1")})
         write_answers(tmp_path, "gpt", 0, "basketball", {"7.png": ["A1"]})
         assert {i.quantity for i in items(tmp_path, where="ground truth")} == {RULE, CHANGED}
 
-    def test_an_effect_worked_by_hand(self, tmp_path: Path) -> None:
-        # A box of 20 x 40 in the frame, around (160, 60) in pixels, was taken for 20 x 40 pixels, which reach into
-        # row A; in pixels it is 25 x 28 and reaches as far, 46 to 74. Around (160, 75), the former begins at 55, the
-        # latter at 61: A3 goes.
+    def test_effects_of_boxes_in_pixels_equal_hand_computed_values(self, tmp_path: Path) -> None:
+        # Each box is 20 x 40 in the frame, which is 25 x 28 in pixels. The rule treats the size as 20 x 40 pixels.
+        # Around (160, 60), both boxes reach into row A. Around (160, 75), the first begins at y = 55 and the second at
+        # y = 61, so that A3 is removed.
         write_truth(
             tmp_path,
             "soccer",
@@ -130,10 +132,10 @@ class TestSynthetic:
 
         for way in ("paper", "standard"):
             assert effect(f"accuracy, policy {way}") == (1.0, 5 / 8)
-            # 60 px off in three of four answers to image 2: 45 px there and 0 px on image 1.
+            # Three of four answers to image 2 are 60 px off, so the mean is 45 px on image 2 and 0 px on image 1.
             assert effect(f"mean error (px), policy {way}") == (0.0, 22.5)
             assert effect(f"sd of the error (px), policy {way}") == (0.0, pytest.approx(45 / math.sqrt(2)))
-            # One of eight answers is in the window; of the truth, two of four cells were, and two of three would be.
+            # One of eight answers is in the window. Two of four truth cells are in it before, two of three after.
             for prompt in ("base", None):
                 assert effect(f"center ratio, policy {way}", prompt) == (
                     pytest.approx(1 / 8 / (2 / 4)),
@@ -145,7 +147,7 @@ class TestSynthetic:
 
 @pytest.mark.real
 class TestPublished:
-    def test_the_rule_gives_the_cells_of_all_154_images(self, found: Replication) -> None:
+    def test_rule_gives_the_published_cells_of_all_154_images(self, found: Replication) -> None:
         said = {i.sport: (i.published, i.reproduced, i.standard, i.status) for i in items(found, quantity=RULE)}
         assert said == {
             "soccer": ("52", 52.0, 38.0, "match"),
@@ -154,19 +156,21 @@ class TestPublished:
             None: ("154", 154.0, 140.0, "match"),
         }
 
-    def test_the_rule_by_a_walk_over_the_files(self, real_release: Path, other_ground_truth: dict[str, Path]) -> None:
+    def test_rule_holds_for_all_154_images_in_a_plain_loop_over_the_files(
+        self, real_release: Path, other_ground_truth: dict[str, Path]
+    ) -> None:
         files = {"soccer": real_release / "data/images/soccer/soccer_gt.csv", **other_ground_truth}
         n = 0
         for sport, path in files.items():
             for row in rows(path):
                 x, y, width, height, gt_x, gt_y = numbers(row)
-                # What this project reads as the meaning of gt_x and gt_y, in all three sports.
+                # This is how the project interprets gt_x and gt_y in all three sports.
                 assert (gt_x, gt_y) == (1.25 * (x + width / 2), 0.703125 * (y + height / 2))
                 center = (gt_x, gt_y) if sport == "soccer" else (x, y)
                 n += around(center, width, height) == {position(label) for label in row["cell"].split(";")}
         assert n == 154
 
-    def test_boxes_in_pixels_would_change_14_images_of_soccer(self, found: Replication) -> None:
+    def test_boxes_in_pixels_change_14_images_of_soccer(self, found: Replication) -> None:
         said = {i.sport: i for i in items(found, quantity=CHANGED)}
         assert {sport: i.reproduced for sport, i in said.items()} == {"soccer": 14, "volleyball": 0, "basketball": 0}
         assert (said["soccer"].note or "").startswith("0: D6;D7;E6;E7 to D6;D7, 4: E5;F5 to F5, 12: D6;E6 to D6")
@@ -182,7 +186,7 @@ class TestPublished:
             ("basketball", "ball to image center (px)", "163.30", 119.0037),
         ],
     )
-    def test_the_ball_in_table_1(
+    def test_published_ball_area_and_distance_in_table_1_match(
         self, found: Replication, sport: str, quantity: str, published: str, standard: float
     ) -> None:
         said = item(found, where="table 1", sport=sport, quantity=quantity)
@@ -190,9 +194,7 @@ class TestPublished:
         assert said.standard == pytest.approx(standard, abs=1e-4)
         assert (said.note is None) == (float(published) == pytest.approx(standard, abs=0.005))
 
-    def test_every_figure_of_soccer_that_depends_on_the_cells_by_loops(
-        self, found: Replication, real_release: Path
-    ) -> None:
+    def test_effects_on_soccer_equal_those_of_plain_loops(self, found: Replication, real_release: Path) -> None:
         data = real_release / "data"
         published, in_pixels = {}, {}
         for row in rows(data / "images/soccer/soccer_gt.csv"):
@@ -220,11 +222,11 @@ class TestPublished:
                     quantities = ("accuracy", "mean error (px)", "sd of the error (px)", "center ratio")
                     for quantity, expected in zip(quantities, (accuracy, mean, sd, ratio), strict=True):
                         assert getattr(said[f"{quantity}, policy {way}"], column) == pytest.approx(expected)
-        # Nothing is left out, and nothing more is said to change.
+        # The effects are complete, and there are no others.
         effects = [i for i in items(found, where="ground truth", sport="soccer") if i.quantity not in (RULE, CHANGED)]
         assert len(effects) == n_items == 18
 
-    def test_people_s_accuracy_falls(self, found: Replication) -> None:
+    def test_accuracy_of_people_falls_with_boxes_in_pixels(self, found: Replication) -> None:
         said = item(found, where="ground truth", respondent="human", quantity="accuracy, policy standard")
         assert said.reproduced == pytest.approx(1441 / 7500)
         assert said.standard == pytest.approx(0.173, abs=5e-4)
@@ -246,7 +248,7 @@ def around(center: tuple[float, float], width: float, height: float) -> set[Cell
 
 
 def figures(answers: dict[str, list[Cell | None]], truth: dict[str, set[Cell]]) -> tuple[float, float, float, float]:
-    """Accuracy on the images that people saw, mean and sd of the error over images, and center ratio."""
+    """Return the accuracy on images shown to people, the mean and sd of the error over images, and the center ratio."""
     seen = [(cell, truth[image]) for image, cells in answers.items() for cell in cells if image not in ("302", "347")]
     errors = [
         statistics.mean(

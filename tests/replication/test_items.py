@@ -1,4 +1,4 @@
-"""What `replicate` says of a synthetic copy of the release: by hand where numbers are few, else by plain loops."""
+"""Test the items of `replicate` on synthetic releases against hand-computed values and plain loops."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spotball_core.errors import InputError
 from spotball_core.release.convert import import_release
 from spotball_core.replication import ReplicatedFigure, Replication, published, replicate
 from spotball_core.scoring.score import score
+from tests.failures import raises
 from tests.release_layout import BOXES, TRUTHS, write_release
 from tests.replication.small import (
     item,
@@ -43,10 +44,10 @@ def truths(sport: str) -> list[tuple[float, float, float, float, list[str]]]:
     return [(*map(float, row[:4]), row[4].split(";")) for row in TRUTHS[sport].values()]  # type: ignore[misc]
 
 
-# The whole -----------------------------------------------------------------------------------------------------
+# All items -----------------------------------------------------------------------------------------------------
 
 
-def test_every_printed_figure_has_its_item_in_the_order_of_the_paper(found: Replication) -> None:
+def test_replicate_has_one_item_per_printed_figure_in_paper_order(found: Replication) -> None:
     places = [(i.where, i.sport, i.respondent, i.prompt, i.quantity, i.published) for i in found.items]
     for figure in published().printed:
         place = (figure.where, figure.sport, figure.respondent, figure.prompt, figure.quantity, figure.value)
@@ -56,7 +57,7 @@ def test_every_printed_figure_has_its_item_in_the_order_of_the_paper(found: Repl
     assert numbers == sorted(numbers)
 
 
-def test_status_and_note_go_together(found: Replication) -> None:
+def test_status_and_note_of_each_item_are_consistent(found: Replication) -> None:
     assert {i.status for i in found.items} == {"match", "mismatch", "no data"}
     for i in found.items:
         if i.status == "mismatch":
@@ -69,13 +70,13 @@ def test_status_and_note_go_together(found: Replication) -> None:
     assert set(found.unexplained) == {i for i in found.items if i.note and "unexplained" in i.note}
 
 
-def test_both_signatures_name_their_policy(found: Replication) -> None:
+def test_signatures_name_the_standard_and_the_paper_policy(found: Replication) -> None:
     assert "|policy:standard|" in found.signature
     assert "|policy:paper|" in found.signature_reproduced
     assert found.signature.split("|")[2] == found.signature_reproduced.split("|")[2]
 
 
-def test_it_is_the_same_every_time_and_from_the_data_folder(folder: Path, found: Replication) -> None:
+def test_replicate_of_the_data_folder_gives_the_same_result(folder: Path, found: Replication) -> None:
     assert replicate(folder / "data") == found
 
 
@@ -83,14 +84,14 @@ def test_it_is_the_same_every_time_and_from_the_data_folder(folder: Path, found:
 
 
 def corners(sport: str, x: float, y: float, width: float, height: float) -> tuple[float, float, float, float]:
-    """The ball's box in pixels of the image: soccer's is in a frame of 512 x 512, the others' have their center."""
+    """Return the ball's box in image pixels: soccer uses a frame of 512 x 512, other sports use the center."""
     if sport == "soccer":
         return x * 640 / 512, y * 360 / 512, (x + width) * 640 / 512, (y + height) * 360 / 512
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
 @pytest.mark.parametrize("sport", ["soccer", "basketball", "volleyball"])
-def test_the_ball_in_table_1(found: Replication, sport: str) -> None:
+def test_ball_values_in_table_1_equal_those_of_plain_loops(found: Replication, sport: str) -> None:
     rows = truths(sport)
 
     def says(quantity: str) -> ReplicatedFigure:
@@ -110,14 +111,14 @@ def test_the_ball_in_table_1(found: Replication, sport: str) -> None:
     assert distance.standard == pytest.approx(statistics.mean(of_balls))
 
 
-def test_the_slip_is_named_in_the_sports_that_have_it(found: Replication) -> None:
+def test_notes_on_ball_units_appear_only_in_the_affected_sports(found: Replication) -> None:
     notes = {(i.quantity, i.sport): i.note or "" for i in items(found, where="table 1") if "ball " in i.quantity}
     for sport in ("soccer", "basketball", "volleyball"):
         assert ("512 x 512" in notes["ball area (px²)", sport]) == (sport == "soccer")
         assert ("not the ball" in notes["ball to image center (px)", sport]) == (sport != "soccer")
 
 
-def test_a_file_without_gt_x_and_gt_y_gives_no_distance(tmp_path: Path) -> None:
+def test_ball_distance_without_gt_x_and_gt_y_has_status_no_data(tmp_path: Path) -> None:
     path = tmp_path / "data/images/soccer/soccer_gt.csv"
     path.parent.mkdir(parents=True)
     path.write_text("image,x,y,width,height,cell\n1,246,246,20,20,C5\n")
@@ -127,7 +128,7 @@ def test_a_file_without_gt_x_and_gt_y_gives_no_distance(tmp_path: Path) -> None:
     assert (near.status, near.reproduced) == ("no data", None)
 
 
-def test_the_area_of_players_is_the_mean_of_the_images_means_of_truncated_boxes(found: Replication) -> None:
+def test_player_area_is_the_mean_over_images_of_truncated_box_areas(found: Replication) -> None:
     by_image: dict[str, list[float]] = {}
     for name, (x1, y1, x2, y2) in BOXES["soccer"]:
         area = (math.trunc(x2) - math.trunc(x1)) * (math.trunc(y2) - math.trunc(y1))
@@ -136,27 +137,27 @@ def test_the_area_of_players_is_the_mean_of_the_images_means_of_truncated_boxes(
     i = item(found, where="table 1", sport="soccer", quantity="area of a player (px²)")
     assert i.reproduced == pytest.approx(expected)
     of_2 = ((40.5 * 120) + (39.75 * 120)) / 2
-    assert i.standard == pytest.approx((of_2 + 4 * 4 + 2 * 2) / 3)  # images 302 and 347 have one each
+    assert i.standard == pytest.approx((of_2 + 4 * 4 + 2 * 2) / 3)  # Images 302 and 347 have one player each.
 
 
-def test_players_per_scene_stand_under_the_other_sport(found: Replication) -> None:
+def test_players_per_scene_of_soccer_and_basketball_are_swapped(found: Replication) -> None:
     densities = {"soccer": 4 / 3, "basketball": 3 / 3, "volleyball": 4 / 3}
     shown = {"soccer": "basketball", "basketball": "soccer", "volleyball": "volleyball"}
     for sport, meant in shown.items():
         i = item(found, where="table 1", sport=sport, quantity="players per scene")
         assert i.reproduced == pytest.approx(densities[meant])
         assert ("columns swapped" in (i.note or "")) == (sport != meant)
-    # Nobody looked for players on soccer 163; on volleyball 2 somebody did, and found none.
+    # Players are unknown on soccer 163, and none was detected on volleyball 2.
     assert item(found, where="table 1", sport="soccer", quantity="players per scene").standard == (2 + 1 + 1) / 3
     volleyball = item(found, where="table 1", sport="volleyball", quantity="players per scene")
     assert volleyball.standard == (1 + 0 + 2 + 1) / 4
 
 
-def test_a_mean_that_was_rounded_twice_is_said_to_be(tmp_path: Path) -> None:
+def test_players_per_scene_rounded_twice_has_a_note(tmp_path: Path) -> None:
     truth = (10.0, 10.0, 20.0, 20.0, "A1")
     for sport in ("soccer", "basketball"):
         write_truth(tmp_path, sport, {str(i): truth for i in range(51)})
-    # 217 players on 51 images are 4.2549 an image, which is 4.25, but 4.26 by way of 4.255.
+    # 217 players on 51 images are 4.2549 per image. This rounds to 4.25, but to 4.26 if it is first rounded to 4.255.
     boxes = [("basketball", f"{i % 51}.png", 0.0, 0.0, 10.0, 10.0) for i in range(217)]
     write_boxes(tmp_path, boxes)
     i = item(tmp_path, where="table 1", sport="soccer", quantity="players per scene")
@@ -165,9 +166,9 @@ def test_a_mean_that_was_rounded_twice_is_said_to_be(tmp_path: Path) -> None:
     assert not i.unexplained
 
 
-def test_ranks_need_all_three_sports(folder: Path, found: Replication, tmp_path: Path) -> None:
+def test_ranks_by_players_per_scene_require_all_three_sports(folder: Path, found: Replication, tmp_path: Path) -> None:
     ranks = {i.sport: i.reproduced for i in items(found, where="figure 3", quantity="rank by players per scene")}
-    assert ranks == {"soccer": 2.0, "volleyball": 2.0, "basketball": 1.0}  # two of the same rank
+    assert ranks == {"soccer": 2.0, "volleyball": 2.0, "basketball": 1.0}  # Two sports have the same rank.
     copy = without(folder, tmp_path, "data/images/basketball", "data/responses")
     boxes = [("soccer", "2.jpg", 0.0, 0.0, 9.0, 9.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)]
     write_boxes(copy, boxes)
@@ -176,14 +177,14 @@ def test_ranks_need_all_three_sports(folder: Path, found: Replication, tmp_path:
         assert (i.status, i.note) == ("no data", "needs the players of all three sports")
 
 
-def test_truth_in_the_center_window_counts_each_cell_once(found: Replication) -> None:
+def test_truth_in_the_center_window_is_the_share_of_truth_cells(found: Replication) -> None:
     cells = [cell for *_, named in truths("volleyball") for cell in named]
     inside = [cell[0] in "BCD" and 3 <= int(cell[1:]) <= 7 for cell in cells]
     i = item(found, where="section 5.1", sport="volleyball", quantity="truth in the center window (%)")
     assert i.reproduced == pytest.approx(100 * statistics.mean(inside))
 
 
-def test_everything_matches_where_it_was_made_to(tmp_path: Path) -> None:
+def test_replicate_of_matching_data_has_no_mismatches(tmp_path: Path) -> None:
     replication = replicate(write_all_matching(tmp_path))
     checked = [i for i in replication.items if i.reproduced is not None and i.published is not None]
     assert len(checked) == 5
@@ -191,9 +192,9 @@ def test_everything_matches_where_it_was_made_to(tmp_path: Path) -> None:
     assert replication.unexplained == ()
 
 
-def test_a_slip_in_print_is_known_by_the_release_s_own_file(tmp_path: Path) -> None:
+def test_misprint_is_identified_from_the_release_file(tmp_path: Path) -> None:
     truth = (10.0, 10.0, 20.0, 20.0)
-    # 43 of 118 cells are 36.44 %, printed as 36.3.
+    # 43 of 118 cells are 36.44%, but the paper prints 36.3.
     cells = ["C4"] * 43 + ["A1"] * 75
     write_truth(tmp_path, "soccer", {str(i): (*truth, cell) for i, cell in enumerate(cells)})
     wanted = {"where": "section 5.1", "sport": "soccer", "quantity": "truth in the center window (%)"}
@@ -226,7 +227,7 @@ def place(label: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("sport", ["soccer", "volleyball"])
-def test_people_s_error_center_ratio_entropy_and_accuracy_by_loops(
+def test_error_center_ratio_entropy_and_accuracy_of_people_equal_plain_loops(
     folder: Path, found: Replication, sport: str
 ) -> None:
     truth = {image: [place(cell) for cell in row[4].split(";")] for image, row in TRUTHS[sport].items()}
@@ -258,7 +259,7 @@ def test_people_s_error_center_ratio_entropy_and_accuracy_by_loops(
     assert accuracy.reproduced == pytest.approx(statistics.mean(right))
 
 
-def test_the_standard_is_what_scoring_says(folder: Path, found: Replication) -> None:
+def test_standard_values_and_signature_equal_those_of_score(folder: Path, found: Replication) -> None:
     release = import_release(folder)
     report = score(release.responses, release.scenes, reference="human", bootstrap=0)
     for group in report.groups:
@@ -270,7 +271,7 @@ def test_the_standard_is_what_scoring_says(folder: Path, found: Replication) -> 
     assert found.signature == report.signature
 
 
-def test_a_model_s_row_in_table_3_is_the_mean_over_its_prompts(found: Replication) -> None:
+def test_table_3_value_of_a_model_is_the_mean_over_its_prompts(found: Replication) -> None:
     gpt = {"where": "table 3", "sport": "volleyball", "respondent": "gpt", "quantity": "center ratio"}
     by_prompt = [item(found, prompt=prompt, **gpt).reproduced for prompt in ("base", "cue", "cot")]
     row = item(found, prompt=None, **gpt)
@@ -280,7 +281,7 @@ def test_a_model_s_row_in_table_3_is_the_mean_over_its_prompts(found: Replicatio
     assert (gemini.status, gemini.note) == ("no data", "needs the answers to all three prompts")
 
 
-def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, found: Replication) -> None:
+def test_reproduced_center_ratio_over_all_sports_uses_the_truth_of_soccer(folder: Path, found: Replication) -> None:
     guesses = [cell for sport in TRUTHS for cells in clicks(folder, sport).values() for cell in cells]
     balls = [place(cell) for *_, named in truths("soccer") for cell in named]
 
@@ -289,7 +290,7 @@ def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, foun
 
     i = item(found, where="section 5.1", respondent="human", quantity="center ratio over all sports")
     assert i.reproduced == pytest.approx(inside(guesses) / inside(balls))
-    # Consistently: the truth of all images that are no controls.
+    # The standard value uses the truth of all images that are not controls.
     shown = {"soccer": ("2", "163"), "basketball": ("1", "2"), "volleyball": ("1", "2", "3")}
     own = [
         place(cell)
@@ -304,7 +305,7 @@ def test_the_ratio_over_all_sports_is_taken_to_soccer_s_truth(folder: Path, foun
 # Figures 5, 6, 9, 10 -------------------------------------------------------------------------------------------
 
 
-def test_balls_near_players_by_loops(found: Replication) -> None:
+def test_truth_near_a_player_equals_that_of_plain_loops(found: Replication) -> None:
     boxes: dict[str, list[tuple[float, float, float, float]]] = {}
     names: dict[tuple[str, str], str] = {}
     for sport, rows in BOXES.items():
@@ -328,9 +329,9 @@ def test_balls_near_players_by_loops(found: Replication) -> None:
     assert "found by search" in (i.note or "")
 
 
-def test_the_standard_of_balls_near_players_is_their_own_position_and_players(found: Replication) -> None:
+def test_standard_truth_near_a_player_uses_positions_and_players_of_each_image(found: Replication) -> None:
     i = item(found, where="figure 5", quantity="truth near a player (%)")
-    # Without controls: soccer 2, basketball 1 and 2, volleyball 1 and 3 have players.
+    # Controls are excluded. Of the other images, these five have players.
     hits = []
     for sport, image in (
         ("soccer", "2"),
@@ -351,8 +352,8 @@ def test_the_standard_of_balls_near_players_is_their_own_position_and_players(fo
     assert 0 < statistics.mean(hits) < 1
 
 
-def test_balls_overlapping_players_by_loops(tmp_path: Path) -> None:
-    # Basketball and volleyball share the name 1.png: merged, both balls are under the player of one of them.
+def test_truth_overlapping_a_player_with_merged_boxes_equals_hand_computed_values(tmp_path: Path) -> None:
+    # Basketball and volleyball share the name 1.png. With merged boxes, the basketball player overlaps both balls.
     write_truth(tmp_path, "soccer", {"1": BALL})
     write_truth(tmp_path, "basketball", {"1": (300.0, 200.0, 20.0, 20.0, "D5")})
     write_truth(tmp_path, "volleyball", {"1": (300.0, 200.0, 20.0, 20.0, "D5")})
@@ -375,8 +376,10 @@ def test_balls_overlapping_players_by_loops(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("covered", "percent"), [(0.4, 100.0), (0.3, 0.0)])
-def test_a_ball_overlaps_from_a_fiftieth_of_its_own_box_on(tmp_path: Path, covered: float, percent: float) -> None:
-    # Each ball is 20 pixels wide and ends at x = 120; 0.4 of these 20 are 0.02 of its box.
+def test_ball_overlaps_a_player_if_at_least_2_percent_of_its_box_is_covered(
+    tmp_path: Path, covered: float, percent: float
+) -> None:
+    # Each ball is 20 pixels wide and ends at x = 120, so that 0.4 pixels are 0.02 of its box.
     balls = {"soccer": (80.0, 100.0, 16.0, 20.0, "B2"), "basketball": (110.0, 100.0, 20.0, 20.0, "B2")}
     files = {"soccer": "1.jpg", "basketball": "2.png", "volleyball": "3.png"}
     for sport, name in files.items():
@@ -387,7 +390,7 @@ def test_a_ball_overlaps_from_a_fiftieth_of_its_own_box_on(tmp_path: Path, cover
     assert i.standard == percent
 
 
-def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path) -> None:
+def test_truth_overlapping_a_player_without_all_sports_has_status_no_data(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
     write_boxes(
         tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 640.0, 360.0), ("soccer", "2.jpg", 600.0, 300.0, 640.0, 360.0)]
@@ -400,16 +403,16 @@ def test_balls_of_some_sports_alone_are_counted_and_not_compared(tmp_path: Path)
     )
 
 
-def test_figure_10_is_reproduced_with_controls_and_standard_without(tmp_path: Path) -> None:
+def test_figure_10_includes_controls_in_reproduced_but_not_in_standard(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
     write_boxes(tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 9.0, 9.0), ("soccer", "2.jpg", 0.0, 0.0, 640.0, 360.0)])
     write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["F10"] * 3, "2_wball.jpg": ["A1"]})
     i = item(tmp_path, where="figure 10", quantity="objective at tau 0.08 and theta 0.02, divided by its maximum")
-    assert i.reproduced == 1.0  # the control's answer alone is near a player, whatever the thresholds
+    assert i.reproduced == 1.0  # Only the answer to the control is near a player, at any thresholds.
     assert i.standard is None
 
 
-def test_touched_conditions_are_named_and_others_are_not(found: Replication) -> None:
+def test_near_player_rate_notes_merged_boxes_only_in_affected_conditions(found: Replication) -> None:
     noted = {i.name: i.note or "" for i in items(found, where="figure 5", quantity="near-player rate")}
     touched = {name for name, note in noted.items() if "boxes merged by file name" in note}
     assert {name.split("/")[0] for name in touched} == {"basketball", "volleyball"}
@@ -417,7 +420,7 @@ def test_touched_conditions_are_named_and_others_are_not(found: Replication) -> 
     assert "people mixed across sports" in noted["soccer/human/base"]
 
 
-def test_figure_9_shows_distances_of_all_and_of_the_uniform_baseline(found: Replication) -> None:
+def test_figure_9_has_distances_of_all_respondents_and_the_uniform_baseline(found: Replication) -> None:
     shown = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, exact (px)")
     assert [i.name for i in shown] == [
         "soccer/gemini/cot",
@@ -429,13 +432,13 @@ def test_figure_9_shows_distances_of_all_and_of_the_uniform_baseline(found: Repl
     assert all(i.published is None and i.status == "no data" and i.reproduced for i in shown)
     in_1d = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, 1D (px)")
     for exact, marginal in zip(shown, in_1d, strict=True):
-        # The mean of two marginals' distances is at most the distance itself.
+        # The mean distance of the two marginals is at most the exact distance.
         assert marginal.reproduced is not None
         assert exact.reproduced is not None
         assert 0 < marginal.reproduced <= exact.reproduced
 
 
-def test_figure_6_is_the_mean_over_prompts_over_the_uniform_s(found: Replication) -> None:
+def test_figure_6_ratio_is_the_mean_distance_over_prompts_divided_by_the_uniform_distance(found: Replication) -> None:
     exact = [
         i.reproduced
         for i in items(found, where="figure 9", sport="soccer", respondent="gpt", quantity="Wasserstein, exact (px)")
@@ -448,14 +451,14 @@ def test_figure_6_is_the_mean_over_prompts_over_the_uniform_s(found: Replication
     assert ratio == pytest.approx(statistics.mean(value for value in exact if value) / uniform)
 
 
-def test_the_threshold_fit_s_maximum_is_said_to_be_no_fit(found: Replication) -> None:
+def test_figure_10_notes_that_the_maximum_is_not_inside_the_range(found: Replication) -> None:
     tau = item(found, where="figure 10", quantity="tau at the maximum")
     assert (tau.published, tau.reproduced, tau.status) == ("0.08", 0.2, "mismatch")
     assert "no optimum inside the range" in (tau.note or "")
     assert not tau.unexplained
 
 
-# Parts ---------------------------------------------------------------------------------------------------------
+# Incomplete releases -------------------------------------------------------------------------------------------
 
 
 def without(folder: Path, to: Path, *parts: str) -> Path:
@@ -482,7 +485,7 @@ def has_data(items: list[ReplicatedFigure]) -> set[str]:
     ],
     ids=["no answers", "no people", "no models", "no players"],
 )
-def test_parts_of_a_release_give_what_they_can(
+def test_replicate_of_an_incomplete_release_gives_the_available_items(
     folder: Path, tmp_path: Path, parts: tuple[str, ...], holds: set[str], lacks: set[str]
 ) -> None:
     replication = replicate(without(folder, tmp_path, *parts))
@@ -493,12 +496,12 @@ def test_parts_of_a_release_give_what_they_can(
         assert (i.status == "no data") == (i.reproduced is None or i.published is None)
 
 
-def test_a_release_without_ground_truth_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="ground truth"):
+def test_replicate_without_ground_truth_raises_input_error(folder: Path, tmp_path: Path) -> None:
+    with raises(InputError, "wrong-file:ground truth"):
         replicate(without(folder, tmp_path, "data/images"))
 
 
-def test_answers_that_name_no_cell_at_all_give_no_numbers(tmp_path: Path) -> None:
+def test_answers_without_any_parsed_cell_have_accuracy_0_and_no_other_data(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {"1": (10, 10, 20, 20, "A1"), "2": (10, 10, 20, 20, "A1")})
     write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["ERROR", ""], "2.jpg": ["", "G9"]})
     write_clicks(tmp_path, "soccer", 2, ["1", "2"], cell=(9, 9))
@@ -511,7 +514,7 @@ def test_answers_that_name_no_cell_at_all_give_no_numbers(tmp_path: Path) -> Non
     assert item(replication, where="figure 9", quantity="Wasserstein, exact (px)", **gpt).reproduced is None
 
 
-def test_progress_sees_every_group_of_figures(folder: Path) -> None:
+def test_replicate_reports_progress_for_each_of_9_groups(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     replicate(folder, on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(done, 9) for done in range(10)]

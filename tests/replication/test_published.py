@@ -1,4 +1,4 @@
-"""The published figures: that they are whole, and when a value agrees with one as it was rounded."""
+"""Test that the catalog of published figures is complete, and when a value agrees with a rounded figure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figure(value: str | None) -> Published:
     return Published(where="table 1", quantity="something", value=value, read_from="here")
 
 
-def test_the_catalog_holds_every_figure_once_with_the_place_it_was_read_from() -> None:
+def test_published_figures_are_unique_and_have_a_source() -> None:
     catalog = published()
     places = [(f.where, f.sport, f.respondent, f.prompt, f.quantity) for f in catalog.printed]
     assert len(places) == len(set(places))
@@ -31,7 +31,7 @@ def test_the_catalog_holds_every_figure_once_with_the_place_it_was_read_from() -
     assert {f.respondent for f in catalog.printed} == {"human", *MODELS, None}
 
 
-def test_the_catalog_is_as_large_as_the_tables() -> None:
+def test_published_has_as_many_figures_as_the_tables_of_the_paper() -> None:
     counts = Counter(figure.where for figure in published().printed)
     assert counts["table 1"] == 5 * 3
     assert counts["table 2"] == 13 * 3 * 2
@@ -55,7 +55,7 @@ def test_the_catalog_is_as_large_as_the_tables() -> None:
         ("section 5.1", "basketball", None, None, "truth in the center window (%)", "56.3"),
     ],
 )
-def test_figures_as_they_stand_in_the_paper(
+def test_published_values_equal_those_in_the_paper(
     where: str, sport: str | None, respondent: str | None, prompt: str | None, quantity: str, value: str
 ) -> None:
     (found,) = (
@@ -66,7 +66,7 @@ def test_figures_as_they_stand_in_the_paper(
     assert found.value == value
 
 
-def test_trailing_zeros_are_digits_and_stay() -> None:
+def test_published_values_keep_trailing_zeros() -> None:
     text = files("spotball_core.replication").joinpath("published.json").read_text(encoding="utf-8")
     rows = [row for group in json.loads(text)["printed"] for row in group["rows"]]
     assert all(isinstance(row[-1], str) for row in rows)
@@ -96,26 +96,28 @@ def test_trailing_zeros_are_digits_and_stay() -> None:
         ("-1.5", -1.46, True),
     ],
 )
-def test_agreement_by_hand(printed: str, value: float, agrees: bool) -> None:
+def test_agrees_compares_at_the_printed_precision_and_handles_inequalities(
+    printed: str, value: float, agrees: bool
+) -> None:
     assert figure(printed).agrees(value) is agrees
 
 
-def test_a_figure_that_is_not_printed_agrees_with_nothing() -> None:
+def test_agrees_without_a_printed_value_is_false() -> None:
     assert not figure(None).agrees(0.0)
     assert figure(None).decimals is None
 
 
 @given(st.decimals(-10_000, 10_000, allow_nan=False, places=6), st.integers(0, 4))
-def test_a_value_agrees_with_itself_rounded_and_not_with_the_neighbors(exact: Decimal, digits: int) -> None:
+def test_agrees_with_the_rounded_value_but_not_with_values_two_units_away(exact: Decimal, digits: int) -> None:
     unit = Decimal(1).scaleb(-digits)
     printed = exact.quantize(unit, ROUND_HALF_UP)
     assert figure(str(printed)).agrees(float(exact))
-    # Halfway between two figures a value agrees with both, so the neighbors but one are looked at.
+    # A value halfway between two figures agrees with both, so the test uses figures two units away.
     assert not figure(str(printed + 2 * unit)).agrees(float(exact))
     assert not figure(str(printed - 2 * unit)).agrees(float(exact))
 
 
 @pytest.mark.parametrize("value", ["about 5", "", "nan", "inf", "<= ", "1,5", "=< 3"])
-def test_what_is_no_number_is_refused(value: str) -> None:
+def test_published_value_that_is_not_a_number_raises_validation_error(value: str) -> None:
     with pytest.raises(ValidationError):
         figure(value)

@@ -1,4 +1,4 @@
-"""The published figures that the soccer part of the real release gives, and those that it does not."""
+"""Test which published figures the soccer part of the real release reproduces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def found(real_release: Path) -> Replication:
     return replicate(real_release)
 
 
-def test_nothing_is_unexplained(found: Replication) -> None:
+def test_real_release_has_no_unexplained_mismatches(found: Replication) -> None:
     assert found.unexplained == ()
 
 
@@ -33,14 +33,16 @@ def test_nothing_is_unexplained(found: Replication) -> None:
         ("area of a player (px²)", "13718.87", 13718.874, 13712.910),
     ],
 )
-def test_table_1_matches(found: Replication, quantity: str, published: str, reproduced: float, standard: float) -> None:
+def test_soccer_values_in_table_1_match(
+    found: Replication, quantity: str, published: str, reproduced: float, standard: float
+) -> None:
     said = item(found, where="table 1", sport="soccer", quantity=quantity)
     assert (said.published, said.status) == (published, "match")
     assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
     assert said.standard == pytest.approx(standard, abs=6e-4)
 
 
-def test_players_per_scene_of_soccer_stand_under_basketball(found: Replication) -> None:
+def test_players_per_scene_of_soccer_match_the_printed_value_of_basketball(found: Replication) -> None:
     basketball = item(found, where="table 1", sport="basketball", quantity="players per scene")
     assert (basketball.published, basketball.status) == ("5.46", "match")
     assert basketball.reproduced == pytest.approx(284 / 52)
@@ -49,7 +51,7 @@ def test_players_per_scene_of_soccer_stand_under_basketball(found: Replication) 
     assert soccer.standard == pytest.approx(284 / 52)
 
 
-def test_the_share_of_truth_in_the_center_window_is_a_slip(found: Replication) -> None:
+def test_truth_in_the_center_window_is_a_misprint(found: Replication) -> None:
     said = item(found, where="section 5.1", sport="soccer", quantity="truth in the center window (%)")
     assert said.published == "36.3"
     assert said.reproduced == pytest.approx(100 * 43 / 118)
@@ -69,7 +71,9 @@ def test_the_share_of_truth_in_the_center_window_is_a_slip(found: Replication) -
         ("section 4.4", "guesses an image", "3", 3),
     ],
 )
-def test_people_match(found: Replication, where: str, quantity: str, published: str, reproduced: float) -> None:
+def test_values_of_people_match(
+    found: Replication, where: str, quantity: str, published: str, reproduced: float
+) -> None:
     said = item(found, where=where, quantity=quantity, **PEOPLE)
     assert (said.published, said.status) == (published, "match")
     assert said.reproduced == pytest.approx(reproduced, abs=6e-4)
@@ -86,7 +90,7 @@ def test_people_match(found: Replication, where: str, quantity: str, published: 
         ("figure 5", "overlap rate", "0.7910828025477707", 726 / 986, 726 / 986),
     ],
 )
-def test_gemini_s_chain_of_thought_is_another_run(
+def test_gemini_cot_mismatches_are_explained_by_another_run(
     found: Replication, where: str, quantity: str, published: str, reproduced: float, standard: float
 ) -> None:
     said = item(found, where=where, quantity=quantity, **GEMINI)
@@ -98,13 +102,13 @@ def test_gemini_s_chain_of_thought_is_another_run(
     )
 
 
-def test_accuracy_was_computed_of_the_released_run(found: Replication) -> None:
+def test_gemini_cot_accuracy_matches_the_released_run(found: Replication) -> None:
     said = item(found, where="figure 4", quantity="accuracy", **GEMINI)
     assert (said.published, said.reproduced, said.status) == ("0.081", 81 / 1000, "match")
     assert item(found, where="section 4.3", **GEMINI).status == "match"
 
 
-def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> None:
+def test_truth_near_and_overlapping_players_has_status_no_data_with_soccer_alone(found: Replication) -> None:
     near = item(found, where="figure 5", quantity="truth near a player (%)")
     assert (near.status, near.standard) == ("no data", pytest.approx(54.0))
     assert (near.note or "").startswith(
@@ -119,7 +123,7 @@ def test_balls_near_players_are_known_of_soccer_alone(found: Replication) -> Non
     )
 
 
-def test_distances_to_people(found: Replication) -> None:
+def test_wasserstein_distances_to_people_equal_the_expected_values(found: Replication) -> None:
     shown = {
         (i.respondent, i.quantity): i.reproduced for i in items(found, where="figure 9") if i.reproduced is not None
     }
@@ -131,14 +135,14 @@ def test_distances_to_people(found: Replication) -> None:
     }
 
 
-def test_the_fit_s_maximum_is_at_the_edge(found: Replication) -> None:
+def test_threshold_objective_has_its_maximum_at_the_edge_of_the_range(found: Replication) -> None:
     said = {i.quantity: i.reproduced for i in items(found, where="figure 10")}
     assert said["tau at the maximum"] == 0.2
     assert said["theta at the maximum"] == 0.01
     assert said["objective at tau 0.08 and theta 0.02, divided by its maximum"] == pytest.approx(0.902, abs=1e-3)
 
 
-def test_everything_else_says_no_data(found: Replication) -> None:
+def test_items_of_other_sports_and_models_have_status_no_data(found: Replication) -> None:
     for i in found.items:
         if i.sport in ("volleyball", "basketball") and i.quantity != "players per scene":
             assert i.status == "no data"

@@ -1,4 +1,4 @@
-"""The release's own figures: read as text, and refused where they are broken."""
+"""Test the reading of figures from the release's own files, and the errors on broken files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from spotball_core.errors import InputError
 from spotball_core.replication.published import published
 from spotball_core.replication.release_files import read_release_figures
+from tests.failures import raises
 from tests.release_layout import write_csv
 
 ACCURACY = "processed/accuracy_by_condition.csv"
@@ -21,7 +22,7 @@ def accuracy(folder: Path, *rows: Iterable[object]) -> Path:
     return folder
 
 
-def test_rows_become_figures_with_their_digits(tmp_path: Path) -> None:
+def test_read_release_figures_keeps_the_digits_of_each_row(tmp_path: Path) -> None:
     accuracy(
         tmp_path,
         ("soccer", "human", "", "", 7500, 1441, "0.1921"),
@@ -35,7 +36,7 @@ def test_rows_become_figures_with_their_digits(tmp_path: Path) -> None:
     assert model.value == "0.0810"
 
 
-def test_people_of_every_name(tmp_path: Path) -> None:
+def test_read_release_figures_accepts_human_and_humans(tmp_path: Path) -> None:
     columns = ("sport", "model", "level", "n", "near_dist_rate", "near_overlap_rate")
     rows = [("soccer", "humans", "", 12300, "0.7652", "0.5656"), ("vball", "human", "0", 8250, "0.896", "0.7523")]
     write_csv(tmp_path / "analysis/player_proximity/proximity_summary.csv", columns, rows)
@@ -44,7 +45,7 @@ def test_people_of_every_name(tmp_path: Path) -> None:
     assert {figure.quantity for figure in found} == {"near-player rate", "overlap rate"}
 
 
-def test_what_the_paper_prints_is_not_read_again(tmp_path: Path) -> None:
+def test_read_release_figures_skips_figures_that_the_paper_prints(tmp_path: Path) -> None:
     columns = ("sport", "model", "level", "prior_central", "central_ratio", "normalized_entropy")
     rows = [("soccer", "human", 0, "0.36", "1.16426", "0.8172"), ("soccer", "gpt", 0, "0.36", "0.6231", "0.7702")]
     write_csv(tmp_path / "analysis/center_bias/center_bias_soccer.csv", columns, rows)
@@ -54,11 +55,11 @@ def test_what_the_paper_prints_is_not_read_again(tmp_path: Path) -> None:
     assert {("gpt", "center ratio"), ("gpt", "normalized entropy")} <= printed
 
 
-def test_no_files_no_figures(tmp_path: Path) -> None:
+def test_read_release_figures_without_files_returns_no_figures(tmp_path: Path) -> None:
     assert read_release_figures(tmp_path, published()) == ()
 
 
-def test_all_problems_of_all_files_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_read_release_figures_reports_all_problems_with_their_lines(tmp_path: Path) -> None:
     accuracy(
         tmp_path,
         ("cricket", "human", "", "", 7500, 1441, "0.1921"),
@@ -81,21 +82,21 @@ def test_all_problems_of_all_files_are_told_with_their_lines(tmp_path: Path) -> 
     }
 
 
-def test_a_condition_that_stands_there_twice_is_refused(tmp_path: Path) -> None:
+def test_read_release_figures_with_a_duplicate_condition_raises_input_error(tmp_path: Path) -> None:
     row = ("soccer", "model", "gpt", "1", 2500, 1, "0.5")
-    with pytest.raises(InputError, match="each condition once"):
+    with raises(InputError, "duplicate:row:3"):
         read_release_figures(accuracy(tmp_path, row, row), published())
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00broken", b'sport,model\n"soccer'])
-def test_what_is_no_csv_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_read_release_figures_of_a_broken_csv_file_raises_input_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "processed").mkdir()
     (tmp_path / ACCURACY).write_bytes(content)
     with pytest.raises(InputError, match="accuracy_by_condition"):
         read_release_figures(tmp_path, published())
 
 
-def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+def test_read_release_figures_of_a_folder_in_place_of_a_file_raises_input_error(tmp_path: Path) -> None:
     (tmp_path / ACCURACY).mkdir(parents=True)
-    with pytest.raises(InputError, match="readable csv"):
+    with raises(InputError, "invalid-csv:file"):
         read_release_figures(tmp_path, published())

@@ -1,4 +1,4 @@
-"""The published soccer data, scored: figures of the paper and of the release's own analysis come out."""
+"""Test that scoring the published soccer data reproduces figures of the paper and of the release's analysis."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ STANDARD: Mapping[str, Mapping[str, object]] = {
         "normalized_entropy": 0.81102893,
     },
 }
-"""What the standard policy gives, rounded to 8 digits; value and standard deviation where there are two."""
+"""Results of the standard policy, rounded to 8 digits; a pair is a value and its standard deviation."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def value(group: GroupScore, metric: str) -> float:
 
 class TestStandard:
     @pytest.mark.parametrize("respondent", list(STANDARD))
-    def test_every_figure(self, standard: ScoreReport, respondent: str) -> None:
+    def test_standard_scores_equal_the_recorded_values(self, standard: ScoreReport, respondent: str) -> None:
         group = standard.group(respondent)
         for name, expected in STANDARD[respondent].items():
             if name.startswith("n_"):
@@ -87,11 +87,11 @@ class TestStandard:
             else:
                 assert value(group, name) == pytest.approx(expected, abs=5.1e-9), name
 
-    def test_accuracies_are_quotients_of_whole_numbers(self, standard: ScoreReport) -> None:
+    def test_standard_accuracies_equal_correct_answers_divided_by_all_answers(self, standard: ScoreReport) -> None:
         assert value(standard.group("human"), "accuracy") == pytest.approx(1441 / 7500, abs=1e-9)
         assert value(standard.group("gemini"), "accuracy") == pytest.approx(81 / 1000, abs=1e-9)
 
-    def test_who_is_compared_with_whom_on_what(self, standard: ScoreReport) -> None:
+    def test_standard_report_has_the_expected_groups_reference_images_and_warnings(self, standard: ScoreReport) -> None:
         assert [(group.sport, group.respondent, group.kind, group.prompt) for group in standard.groups] == [
             ("soccer", "human", "human", "base"),
             ("soccer", "gemini", "model", "cot"),
@@ -107,20 +107,22 @@ class TestStandard:
             ),
         )
 
-    def test_intervals_hold_the_values(self, standard: ScoreReport) -> None:
+    def test_confidence_intervals_contain_the_values(self, standard: ScoreReport) -> None:
         for group in standard.groups:
             for name in ("accuracy", "euclidean_error", "near_player_rate", "overlap_rate", "center_ratio"):
                 interval = group.metrics[name].ci95
                 assert interval is not None
                 assert interval[0] < value(group, name) < interval[1], name
 
-    def test_people_are_nearer_to_the_ball_than_the_model(self, standard: ScoreReport) -> None:
+    def test_people_have_lower_errors_than_the_model(self, standard: ScoreReport) -> None:
         human, gemini = standard.group("human"), standard.group("gemini")
         for name in ("euclidean_error", "expected_error", "energy_score", "log_score", "brier_score"):
             assert value(human, name) < value(gemini, name), name
 
     @pytest.mark.slow
-    def test_participants_instead_of_images(self, dataset: Path, standard: ScoreReport) -> None:
+    def test_bootstrap_over_participants_changes_intervals_but_not_values(
+        self, dataset: Path, standard: ScoreReport
+    ) -> None:
         report = score(dataset, reference="human", bootstrap=50, cluster="participant")
         human, gemini = report.group("human"), report.group("gemini")
         for name, found in standard.group("human").metrics.items():
@@ -129,18 +131,20 @@ class TestStandard:
         by_person, by_image = (one.metrics["euclidean_error"].ci95 for one in (human, standard.group("human")))
         assert by_person is not None
         assert by_image is not None
-        # People agree on images more than images are alike.
+        # Errors vary less between people than between images.
         assert by_person[1] - by_person[0] < (by_image[1] - by_image[0]) / 2
         assert gemini.metrics["euclidean_error"].ci95 is not None
         assert report.provenance.data == standard.provenance.data
 
 
 class TestPaper:
-    def test_table_2_of_people(self, paper: ScoreReport) -> None:
+    def test_paper_policy_reproduces_the_error_of_people_in_table_2(self, paper: ScoreReport) -> None:
         found = paper.group("human").metrics["euclidean_error"]
         assert f"{found.value:.2f} ± {found.sd:.2f}" == "113.36 ± 65.13"
 
-    def test_the_release_on_the_center_and_entropy_of_people(self, real_release: Path, paper: ScoreReport) -> None:
+    def test_paper_policy_reproduces_the_released_center_ratio_and_entropy_of_people(
+        self, real_release: Path, paper: ScoreReport
+    ) -> None:
         (row,) = [row for row in rows(real_release, "center") if row["model"] == "human"]
         human = paper.group("human")
         assert value(human, "center_ratio") == pytest.approx(float(row["central_ratio"]), abs=1e-9)
@@ -148,7 +152,7 @@ class TestPaper:
         assert value(human, "normalized_entropy") == pytest.approx(float(row["normalized_entropy"]), abs=1e-9)
         assert value(human, "normalized_entropy") == pytest.approx(0.8172212837875619, abs=1e-9)
 
-    def test_the_release_on_accuracy(self, real_release: Path, paper: ScoreReport) -> None:
+    def test_paper_policy_reproduces_the_released_accuracies(self, real_release: Path, paper: ScoreReport) -> None:
         expected = {(row["model"] or "human"): row for row in rows(real_release, "accuracy")}
         assert set(expected) == {"human", "gemini"}
         for respondent, row in expected.items():
@@ -157,14 +161,14 @@ class TestPaper:
             assert accuracy.value == pytest.approx(int(row["n_correct"]) / int(row["n_responses"]), abs=1e-9)
             assert (accuracy.n_images or paper.group(respondent).n_images) == int(row["n_images"])
 
-    def test_models_keep_their_controls(self, paper: ScoreReport) -> None:
+    def test_paper_policy_includes_controls_for_models(self, paper: ScoreReport) -> None:
         assert {group.respondent: group.n_images for group in paper.groups} == {"human": 50, "gemini": 52}
         wasserstein = paper.group("gemini").metrics["wasserstein"]
         assert (wasserstein.n_images, wasserstein.reason) == (50, "2 images with a visible ball are excluded")
         assert wasserstein.value == pytest.approx(101.75991392, abs=5.1e-9)
 
 
-def test_counts_are_what_is_scored(dataset: Path, standard: ScoreReport) -> None:
+def test_score_of_merged_counts_equals_score_of_the_dataset(dataset: Path, standard: ScoreReport) -> None:
     from spotball_core import read_counts
     from spotball_core.io.dataset import read_dataset
 

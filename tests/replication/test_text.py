@@ -1,4 +1,4 @@
-"""A replication as a table and as Markdown."""
+"""Test the text and Markdown output of a replication."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def replication(*items: ReplicatedFigure) -> Replication:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_no_line_is_wider_than_asked_but_the_signatures(found: Replication, width: int) -> None:
+def test_to_text_lines_fit_the_width_except_signatures(found: Replication, width: int) -> None:
     lines = to_text(found, width=width).splitlines()
     body = [line for line in lines if "spotball|" not in line and not line.startswith("unexplained:")]
     assert max(map(len, body)) <= width
     assert not any("…" in line for line in lines)
 
 
-def test_numbers_are_shown_with_the_digits_that_were_printed() -> None:
+def test_to_text_shows_numbers_with_the_published_number_of_digits() -> None:
     shown = to_text(
         replication(
             an_item(),
@@ -63,7 +63,7 @@ def test_numbers_are_shown_with_the_digits_that_were_printed() -> None:
     assert ["soccer/human/base", "-", "101.8", "101.8", "match"] in rows
 
 
-def test_notes_stand_once_below_their_table_by_letter() -> None:
+def test_to_text_lists_each_note_once_below_the_table_with_a_letter() -> None:
     swapped = an_item(status="mismatch", note="columns swapped: so it is")
     other = an_item(prompt="cot", status="mismatch", note="unexplained")
     shown = to_text(replication(swapped, other, an_item(prompt="cue", status="mismatch", note=swapped.note)), width=80)
@@ -75,7 +75,7 @@ def test_notes_stand_once_below_their_table_by_letter() -> None:
     assert "unexplained: table 2, soccer/human/cot, mean error (px)" in shown
 
 
-def test_what_has_no_data_is_named_in_as_few_words_as_there_are() -> None:
+def test_to_text_summarizes_items_without_data_by_sport_and_respondent() -> None:
     nothing = {"published": "1.0", "reproduced": None, "standard": None, "status": "no data"}
     shown = to_text(
         replication(
@@ -93,21 +93,21 @@ def test_what_has_no_data_is_named_in_as_few_words_as_there_are() -> None:
     assert "  no data for 1 value (needs the answers to all three prompts): basketball" in shown.splitlines()
 
 
-def test_a_long_list_of_unexplained_ones_is_cut() -> None:
+def test_to_text_lists_at_most_20_unexplained_mismatches() -> None:
     many = [an_item(respondent=f"model{i}", status="mismatch", note="unexplained") for i in range(25)]
     shown = to_text(replication(*many), width=80)
     assert shown.count("unexplained: table 2") == 20
     assert "... and 5 more unexplained" in shown
 
 
-def test_letters_go_on_after_z() -> None:
+def test_to_text_continues_note_letters_after_z_with_two_letters() -> None:
     many = [an_item(respondent=f"model{i}", status="mismatch", note=f"cause {i}") for i in range(30)]
     shown = to_text(replication(*many), width=80)
     assert "  z  cause 25" in shown.splitlines()
     assert "  ad  cause 29" in shown.splitlines()
 
 
-def test_markdown_has_a_table_a_place_with_its_notes_below(found: Replication) -> None:
+def test_to_markdown_has_one_table_per_place_with_notes_below(found: Replication) -> None:
     markdown = to_markdown(found)
     lines = markdown.splitlines()
     assert "**Table 1: the images**" in lines
@@ -124,6 +124,6 @@ def test_markdown_has_a_table_a_place_with_its_notes_below(found: Replication) -
     assert f"reproduced: {found.signature_reproduced}  " in lines
 
 
-def test_markdown_keeps_bars_apart_from_columns() -> None:
+def test_to_markdown_escapes_vertical_bars() -> None:
     lines = to_markdown(replication(an_item(quantity="this | that"))).splitlines()
     assert "| this \\| that | soccer/human/base | 113.4 | 113.4 | 113.4 | match |" in lines

@@ -1,4 +1,4 @@
-"""One written report, which the tests of this folder look at."""
+"""Provide one written report for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.report.study import scoring_of, write_study
 
 @dataclass(frozen=True)
 class Written:
-    """A study's folder, its report's folder, and what the report is made from."""
+    """Hold the folder of a study, the folder of its report, and the data of the report."""
 
     study: Path
     out: Path
@@ -24,7 +24,7 @@ class Written:
 
     @property
     def page(self) -> str:
-        """The page."""
+        """Return the HTML of the page."""
         return (self.out / "report.html").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""A page read back with Python's own parser: its elements, their attributes and their text."""
+"""Parse a page with Python's HTML parser into elements with attributes and text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr", "wbr"}
 
 @dataclass
 class Element:
-    """An element of a page."""
+    """Hold an element of a page."""
 
     tag: str
     attributes: dict[str, str]
@@ -19,17 +19,17 @@ class Element:
 
     @property
     def children(self) -> list[Element]:
-        """The elements in it."""
+        """Return the child elements."""
         return [part for part in self.content if isinstance(part, Element)]
 
     def walk(self) -> Iterator[Element]:
-        """This element and all within it, in the page's order."""
+        """Yield this element and all its descendants, in page order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
-        """The elements of a tag within, with these attributes."""
+        """Return the elements with a tag and attributes, among this element and its descendants."""
         wanted = {name.rstrip("_"): value for name, value in attributes.items()}
         return [
             one
@@ -39,7 +39,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """All text within, blanks made one."""
+        """Return all text in the element, with whitespace collapsed."""
         said = (part if isinstance(part, str) else part.text for part in self.content)
         return " ".join(" ".join(said).split()).replace(" ,", ",")
 
@@ -68,7 +68,7 @@ class _Reader(HTMLParser):
 
 
 def parsed(page: str) -> Element:
-    """A page's elements; every element must be closed, in order."""
+    """Return the root element of a page, and check that all elements are closed in order."""
     reader = _Reader()
     reader.feed(page)
     reader.close()

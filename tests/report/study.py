@@ -1,6 +1,6 @@
-"""A small dataset, made by hand, in which each failure happens where it says: two sports, people, two models.
+"""Define a small synthetic dataset with known failures: two sports, people, and two models.
 
-Every image is 640 x 360 with the paper's grid. A guess is a cell and how often it was named.
+Every image is 640 x 360 with the paper's grid. Guesses map each cell to the number of times it was named.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CORNER = [[0, 0, 60, 55]]
 
 SCENES = (
     ("soccer", "1", ["D5"], CORNER, False),
-    ("soccer", "2", ["A10"], [*CORNER, [500, 0, 570, 50]], False),  # the second is near A10, but not on it
+    ("soccer", "2", ["A10"], [*CORNER, [500, 0, 570, 50]], False),  # The second player is near A10, but not in it.
     ("soccer", "3", ["D5", "D6"], CORNER, False),
     ("soccer", "4", ["F10"], None, False),
     ("soccer", "9", ["D5"], CORNER, True),
@@ -45,20 +45,20 @@ PEOPLE = {
 """Four participants with three clicks each."""
 
 ALPHA_BASE = {
-    ("soccer", "1"): {"A1": 10},  # on the player, far from people: far, sure
-    ("soccer", "2"): {"C5": 6, "B4": 4},  # in the window, where the ball is not: center, sure
-    ("soccer", "3"): {"D5": 5, "D6": 5},  # like people
-    ("soccer", "4"): {"A1": 5, None: 5},  # far, but nobody looked for players: sure alone
+    ("soccer", "1"): {"A1": 10},  # On the player and far from people: failures `far` and `sure`.
+    ("soccer", "2"): {"C5": 6, "B4": 4},  # In the center window, without the ball: failures `center` and `sure`.
+    ("soccer", "3"): {"D5": 5, "D6": 5},  # Same as people: no failure.
+    ("soccer", "4"): {"A1": 5, None: 5},  # Far, but players are unknown: only failure `sure`.
     ("soccer", "9"): {"A1": 10},
     ("volleyball", "1"): dict.fromkeys(("A1", "A2", "B6", "B7", "C5", "C6", "D5", "D6", "E8", "F10"), 1),
-    ("volleyball", "2"): {"E9": 10},  # no player there is to be near: sure alone
+    ("volleyball", "2"): {"E9": 10},  # The image has no players: only failure `sure`.
 }
 ALPHA_COT = {key: {"D5": 10} for key in PEOPLE}
 BETA = {key: {"D5": 5, "D6": 5} for key in PEOPLE}
 
 
 def responses() -> pl.DataFrame:
-    """All answers, as the rows of a responses file."""
+    """Return all answers as the rows of a responses file."""
     rows = []
     for (sport, image), cells in PEOPLE.items():
         named = [cell for cell, n in cells.items() for _ in range(n)]
@@ -80,7 +80,7 @@ def _types() -> Iterator[type[pl.DataType]]:
 
 
 def scenes() -> tuple[Scene, ...]:
-    """The scenes; images are at images/SPORT/IMAGE.jpg."""
+    """Return the scenes, whose images are at images/SPORT/IMAGE.jpg."""
     return tuple(
         Scene(
             sport=sport,
@@ -96,7 +96,7 @@ def scenes() -> tuple[Scene, ...]:
 
 
 def write_study(folder: Path) -> Path:
-    """Write the dataset, with pictures of all images but soccer/3."""
+    """Write the dataset, with image files for all images except soccer/3."""
     write_scenes(scenes(), folder / "scenes.jsonl")
     write_responses(responses(), folder / "responses-all.jsonl")
     for number, scene in enumerate(scenes()):
@@ -108,7 +108,7 @@ def write_study(folder: Path) -> Path:
 
 
 def scoring_of(folder: Path, **choices: object) -> Scoring:
-    """The scoring of a written study, against people unless told otherwise."""
+    """Return the scoring of a written study; the default reference is people."""
     counts, known = load_counts([str(folder)], None, participants=True)
     policy = ScorePolicy.standard(**{"reference": "human", "bootstrap": 40, **choices})  # type: ignore[arg-type]
     return Scoring(counts, known, policy)

@@ -1,4 +1,4 @@
-"""The page in a browser: it fits any screen, its script does what it offers, and nothing is loaded or stored."""
+"""Test the page in a browser: layout, script functions, and that it loads and stores nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def opened(browser: Any, written: Written) -> Iterator[Any]:
-    """The page, with everything it complains of and all that it asks for."""
+    """Yield the opened page, and check that it logs no messages, sends no requests and stores nothing."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -40,7 +40,9 @@ def opened(browser: Any, written: Written) -> Iterator[Any]:
 
 @pytest.mark.parametrize("width", [360, 400, 1280])
 @pytest.mark.parametrize("script", [True, False])
-def test_it_fits_the_screen_with_everything_open(browser: Any, written: Written, width: int, script: bool) -> None:
+def test_page_with_all_details_open_fits_the_screen_width(
+    browser: Any, written: Written, width: int, script: bool
+) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900}, java_script_enabled=script)
     page = context.new_page()
     page.goto((written.out / "report.html").as_uri())
@@ -53,7 +55,7 @@ def test_it_fits_the_screen_with_everything_open(browser: Any, written: Written,
 
 
 def column(page: Any, table: str, place: int) -> list[list[str]]:
-    """A column's texts, sport by sport."""
+    """Return the texts of a column, for each sport."""
     return page.evaluate(
         """([name, place]) => [...document.getElementById(`${name}-caption`).closest("table").tBodies].map((body) =>
         [...body.rows].filter((row) => !row.hidden && !row.querySelector("th.sport"))
@@ -66,7 +68,7 @@ def table_of(page: Any, name: str) -> Any:
     return page.locator(f"#{name}-caption").locator("xpath=ancestor::table")
 
 
-def test_tables_are_sorted_within_sports(opened: Any) -> None:
+def test_table_sort_buttons_sort_rows_within_sports(opened: Any) -> None:
     head = table_of(opened, "headline").get_by_role("button", name="Accuracy (%)")
     for direction, reverse in (("descending", True), ("ascending", False)):
         head.click()
@@ -74,19 +76,19 @@ def test_tables_are_sorted_within_sports(opened: Any) -> None:
         for sport in column(opened, "headline", 2):
             values = [float(text) for text in sport]
             assert values == sorted(values, reverse=reverse)
-    # Rows without a value stay at the end.
+    # Rows without a value remain at the end.
     table_of(opened, "headline").get_by_role("button", name="Wasserstein").click()
     assert all(sport[-1] == "–" for sport in column(opened, "headline", 10))
 
 
-def test_tables_are_filtered(opened: Any) -> None:
+def test_table_filter_shows_only_matching_rows(opened: Any) -> None:
     opened.get_by_label("Filter").first.fill("COT")
     assert column(opened, "headline", 1) == [["cot"]] * 3
     opened.get_by_label("Filter").first.fill("")
     assert [len(sport) for sport in column(opened, "headline", 1)] == [4, 4, 4]
 
 
-def test_tables_are_copied(opened: Any, written: Written) -> None:
+def test_table_copy_buttons_copy_csv_markdown_and_latex(opened: Any, written: Written) -> None:
     tools = opened.locator(".tools").first
     tools.get_by_role("button", name="CSV").click()
     lines = list(csv.reader(io.StringIO(opened.evaluate("navigator.clipboard.readText()"))))
@@ -106,7 +108,7 @@ def test_tables_are_copied(opened: Any, written: Written) -> None:
     assert latex.count("\\\\\n") == 1 + 12
 
 
-def test_respondents_are_selected_everywhere(opened: Any) -> None:
+def test_unchecked_respondent_is_hidden_in_tables_and_cards_and_dimmed_in_figures(opened: Any) -> None:
     opened.get_by_text("Respondents shown: all").click()
     opened.get_by_role("checkbox", name="alpha").uncheck()
     assert opened.get_by_text("Respondents shown: 2 of 3").is_visible()
@@ -125,7 +127,7 @@ def images(page: Any) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('details.image')].filter((i) => !i.hidden).map((i) => i.id)")
 
 
-def test_images_are_sorted_and_filtered(opened: Any, written: Written) -> None:
+def test_gallery_images_are_sorted_and_filtered_by_the_controls(opened: Any, written: Written) -> None:
     shown = written.report.page.gallery
     assert shown is not None
     right = {f"{i.scene.sport}-{i.scene.image}": i.reference_right or 0.0 for i in shown.images}
@@ -139,7 +141,7 @@ def test_images_are_sorted_and_filtered(opened: Any, written: Written) -> None:
 
 
 @pytest.mark.parametrize("width", [400, 1280, 1600])
-def test_the_contents_stay_at_the_top(opened: Any, width: int) -> None:
+def test_contents_bar_stays_at_the_top_after_a_jump(opened: Any, width: int) -> None:
     opened.set_viewport_size({"width": width, "height": 900})
     opened.locator("nav.contents a", has_text="Every number").click()
     place = "document.querySelector('nav.contents').getBoundingClientRect()"
@@ -148,13 +150,13 @@ def test_the_contents_stay_at_the_top(opened: Any, width: int) -> None:
     assert heading >= opened.evaluate(f"{place}.bottom") > 0
 
 
-def test_controls_are_not_printed(opened: Any) -> None:
+def test_controls_are_hidden_in_print(opened: Any) -> None:
     opened.emulate_media(media="print")
     for shown in ("nav.contents", ".choose", ".tools", "#explorer"):
         assert not opened.locator(shown).first.is_visible()
 
 
-def test_a_long_name_does_not_hide_the_scores_on_a_phone(opened: Any) -> None:
+def test_long_respondent_name_does_not_hide_scores_on_a_narrow_screen(opened: Any) -> None:
     opened.set_viewport_size({"width": 400, "height": 900})
     name, score = "[...table.tBodies[0].rows[1].cells]", "getBoundingClientRect().right"
     right = opened.evaluate(
@@ -165,13 +167,13 @@ def test_a_long_name_does_not_hide_the_scores_on_a_phone(opened: Any) -> None:
     assert right < 400
 
 
-def test_a_link_opens_its_card(opened: Any) -> None:
+def test_link_to_a_card_opens_it(opened: Any) -> None:
     assert not opened.locator("#soccer-2-alpha-cot").is_visible()
     opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
     opened.locator("#soccer-2-alpha-cot").wait_for(state="visible")
 
 
-def test_guess_first(opened: Any) -> None:
+def test_guess_first_hides_the_truth_until_three_guesses_are_made(opened: Any) -> None:
     opened.evaluate("location.hash = '#soccer-3'")
     opened.get_by_role("button", name="Guess first").click()
     image = opened.locator("#soccer-3")
@@ -185,19 +187,19 @@ def test_guess_first(opened: Any) -> None:
     def click(x: float, y: float) -> None:
         svg.click(position={"x": (x - left) / wide * box["width"], "y": (y - top) / high * box["height"]})
 
-    click(288, 210)  # D5, where the ball is
-    click(-10, 100)  # beside the picture
-    click(32, 30)  # A1
+    click(288, 210)  # D5 contains the ball.
+    click(-10, 100)  # This point is outside the image, so it does not count.
+    click(32, 30)  # A1 does not contain the ball.
     assert not image.locator("p.guess").is_visible()
-    click(352, 210)  # D6, as well
+    click(352, 210)  # D6 also contains the ball.
     said = image.locator("p.guess").inner_text()
     assert "You: 2 of 3 guesses hit" in said
-    assert "human: 100.0% hit the ball; the mean error is 0 px." in said  # six guesses each of D5 and D6
+    assert "human: 100.0% hit the ball; the mean error is 0 px." in said  # People named D5 and D6 six times each.
     assert "beta: 100.0% hit the ball." in said
     assert "100.0% of the guesses of human are in your cells." in said
     assert image.locator(".truth .hide").is_visible()
     assert "Ball: D5, D6" in svg.get_attribute("aria-label")
-    # By keyboard, and letters of any case.
+    # Guesses can also be typed, in upper or lower case.
     opened.evaluate("location.hash = '#soccer-1'")
     other = opened.locator("#soccer-1")
     other.get_by_label("type them:").fill("d5 Z99 nonsense a1, f10")
@@ -205,6 +207,6 @@ def test_guess_first(opened: Any) -> None:
     assert "You: 1 of 3 guesses hit" in other.locator("p.guess").inner_text()
 
 
-def test_values_are_shown_on_hover(opened: Any) -> None:
+def test_figure_markers_have_titles_with_values(opened: Any) -> None:
     titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
     assert any(title.startswith("human: ") and title.endswith("]") for title in titles)

@@ -1,4 +1,4 @@
-"""Failures and which images are shown: on the hand-made study, against plain loops and by invariants."""
+"""Test failures and the selection of gallery images on the synthetic study, against plain loops and invariants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAILURES = {
     ("beta", "base", "volleyball", "1"): {"sure"},
     ("beta", "base", "volleyball", "2"): {"center", "sure"},
 }
-"""By eye, from the rules in words: controls are left out."""
+"""The expected failures, determined by hand from the rules in words. Controls are excluded."""
 
 ANSWERS = {("alpha", "base"): ALPHA_BASE, ("alpha", "cot"): ALPHA_COT, ("beta", "base"): BETA}
 
@@ -56,11 +56,11 @@ def found(scoring: Scoring) -> dict[tuple[str, str, str, str], Case]:
     return out
 
 
-def test_failures_are_where_the_rules_say(found: dict[tuple[str, str, str, str], Case]) -> None:
+def test_failures_of_each_case_equal_the_expected_ones(found: dict[tuple[str, str, str, str], Case]) -> None:
     assert {key: set(case.failures) for key, case in found.items()} == FAILURES
 
 
-def test_numbers_by_plain_loops(found: dict[tuple[str, str, str, str], Case]) -> None:
+def test_numbers_of_each_case_equal_those_of_plain_loops(found: dict[tuple[str, str, str, str], Case]) -> None:
     truth = {(sport, image): ball for sport, image, ball, _, _ in SCENES}
     players = {(sport, image): boxes for sport, image, _, boxes, _ in SCENES}
     window = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}
@@ -83,8 +83,10 @@ def test_numbers_by_plain_loops(found: dict[tuple[str, str, str, str], Case]) ->
         assert case.near == pytest.approx(near / total)
 
 
-def test_distances_to_a_single_cell_are_means(found: dict[tuple[str, str, str, str], Case]) -> None:
-    # From one cell to any distribution, and from any distribution to one cell, all mass has but one way to go.
+def test_distance_of_a_one_cell_respondent_is_the_mean_cell_distance(
+    found: dict[tuple[str, str, str, str], Case],
+) -> None:
+    # If one distribution has a single cell, there is only one transport plan.
     for key in (("alpha", "cot", "soccer", "4"), ("alpha", "base", "soccer", "1")):
         people = PEOPLE[key[2], key[3]]
         (cell,) = {cell for cell in ANSWERS[key[0], key[1]][key[2], key[3]] if cell}
@@ -92,7 +94,7 @@ def test_distances_to_a_single_cell_are_means(found: dict[tuple[str, str, str, s
         assert found[key].distance == pytest.approx(sum(steps) / 12, rel=1e-12)
 
 
-def test_rules_in_words_follow_the_policy(study: Path) -> None:
+def test_failure_rules_in_words_follow_the_policy(study: Path) -> None:
     def rules(**choices: object) -> dict[str, str]:
         return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices))}
 
@@ -103,11 +105,11 @@ def test_rules_in_words_follow_the_policy(study: Path) -> None:
     assert "rows A–B, columns 2–4" in rules(window=((1, 2), (2, 4)))["center"]
 
 
-# Which are shown ---------------------------------------------------------------------------------------------
+# Selected images ---------------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 60), st.integers(1, 60))
-def test_shown_are_the_farthest_and_images_from_all_over_the_rest(n: int, most: int) -> None:
+def test_spread_keeps_the_first_half_and_samples_the_rest_evenly(n: int, most: int) -> None:
     far = list(range(100, 100 + n))
     shown = _spread(far, most)
     assert len(shown) == len(set(shown)) == min(n, most)
@@ -117,20 +119,21 @@ def test_shown_are_the_farthest_and_images_from_all_over_the_rest(n: int, most: 
         assert shown[-1] == far[-1]
 
 
-def test_some_of_many_images_by_hand() -> None:
+def test_spread_of_9_images_equals_the_hand_computed_selection() -> None:
     assert _spread(range(9), 5) == [0, 1, 2, 5, 8]
     assert _spread(range(9), None) == list(range(9))
 
 
-def test_order_of_the_hand_made_study(scoring: Scoring) -> None:
+def test_ranked_orders_cases_by_distance(scoring: Scoring) -> None:
     soccer = [case for case in cases(scoring, compared(scoring.groups, "human")) if case.group.sport == "soccer"]
     alpha = [case for case in soccer if case.group.respondent == "alpha"]
     order = [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in ranked(alpha)]
-    # 4: all the way from A1 to F9 and F10; 2: D5 and C5 are far from A10 and B10; 1: A1 to D5; 4 from D5; 3: one cell.
+    # The order by distance is: image 4 (A1 to F9 and F10), image 2 (D5 and C5 to A10 and B10), image 1 (A1 to D5),
+    # image 4 (from D5), and image 3 (one cell).
     assert order[:5] == [("4", "base"), ("2", "cot"), ("2", "base"), ("1", "base"), ("4", "cot")]
 
 
-def test_images_hold_everything_by_hand(scoring: Scoring) -> None:
+def test_gallery_images_have_the_expected_cases_and_numbers(scoring: Scoring) -> None:
     found = gallery_numbers(
         scoring, compared(scoring.groups, "human"), rationales={("soccer", "1", "alpha", "cot"): ["I see it."]}
     )
@@ -160,7 +163,7 @@ def test_images_hold_everything_by_hand(scoring: Scoring) -> None:
     assert (len(few.images), few.n_images) == (2, 6)
 
 
-def test_images_without_a_reference_are_sorted_by_difficulty(study: Path) -> None:
+def test_gallery_without_a_reference_is_sorted_by_difficulty(study: Path) -> None:
     scoring = scoring_of(study, reference=None, bootstrap=0)
     found = gallery_numbers(scoring, compared(scoring.groups, None))
     assert found is not None
@@ -182,7 +185,7 @@ def test_images_without_a_reference_are_sorted_by_difficulty(study: Path) -> Non
     assert soccer == sorted(soccer)
 
 
-def test_images_of_the_reference_alone_show_its_guesses(study: Path) -> None:
+def test_gallery_with_only_the_reference_shows_its_guesses(study: Path) -> None:
     scoring = scoring_of(study, bootstrap=0)
     found = gallery_numbers(scoring, [])
     assert found is not None

@@ -1,4 +1,4 @@
-"""What changed between two runs: by hand, against `compare`, by simulation, and as the page states it."""
+"""Test changes between two runs: hand-computed values, agreement with `compare`, simulations, and the report page."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CELLS = [GRID.label(place) for place in range(GRID.rows * GRID.cols)]
 HIT, MISS = "C2", "F10"
 
 Answers = Mapping[str, Sequence[str | None]]
-"""Cells by image."""
+"""Named cells, by image."""
 
 
 def rows(
@@ -66,7 +66,7 @@ def images(n: int, sport: str = "soccer", **fields: object) -> list[Scene]:
 
 
 def guesses(rng: np.random.Generator, n_images: int, *, right: float = 0.2, n: int = 8) -> dict[str, list[str | None]]:
-    """Responses that are right with a probability, and else anywhere."""
+    """Return responses that are correct with probability `right`, and otherwise random."""
     return {
         str(image): [HIT if rng.random() < right else str(rng.choice(CELLS)) for _ in range(n)]
         for image in range(n_images)
@@ -82,9 +82,9 @@ def change(found: RunChanges, respondent: str, metric: str, sport: str = "soccer
 # Numbers -------------------------------------------------------------------------------------------------------
 
 
-def test_three_images_by_hand() -> None:
+def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
     known = images(3)
-    # Right are 2, 0 and 1 of 4 before, and 4, 2 and 1 of 4 after.
+    # Of 4 answers per image, 2, 0 and 1 are correct before, and 4, 2 and 1 after.
     before = run([rows("a", {"0": [HIT] * 2 + [MISS] * 2, "1": [MISS] * 4, "2": [HIT] + [MISS] * 3})], known)
     after = run([rows("a", {"0": [HIT] * 4, "1": [HIT] * 2 + [MISS] * 2, "2": [HIT] + [MISS] * 3})], known)
     found = run_changes(before, after)
@@ -92,23 +92,23 @@ def test_three_images_by_hand() -> None:
     assert accuracy.before == pytest.approx(3 / 12)
     assert accuracy.after == pytest.approx(7 / 12)
     assert accuracy.difference == pytest.approx(4 / 12)
-    # The images differ by 1/2, 1/2 and 0: of the 8 ways to swap, 4 give a difference as large.
+    # The images differ by 1/2, 1/2 and 0. Of the 8 permutations, 4 give a difference at least as large.
     assert accuracy.p == 4 / 8
     assert (accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, False, 3)
-    # Each miss is as far from the ball, so the errors differ likewise, in the other direction.
+    # All misses have the same distance, so the errors change in proportion, in the other direction.
     error = change(found, "a", "euclidean_error")
     assert error.difference < 0
     assert error.p == 4 / 8
-    assert len(found.changes) == 2  # no distance without a reference
+    assert len(found.changes) == 2  # Without a reference, there is no distance.
     (group,) = found.groups
     assert (group.responses_before, group.responses_after, group.unparsed_before) == (12, 12, 0)
 
 
 @pytest.fixture(scope="module")
 def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
-    """Two respondents and people in two runs of two sports; one respondent improves."""
+    """Return two runs with people and two respondents in two sports; one respondent improves."""
     rng = np.random.default_rng(5)
-    known = [*images(8), *images(14, "tennis")]  # all ways to swap are tried for soccer, 10,000 for tennis
+    known = [*images(8), *images(14, "tennis")]  # Soccer uses all permutations, tennis 10,000.
     before, after = [], []
     for sport, n in (("soccer", 8), ("tennis", 14)):
         for frames, better in ((before, 0.1), (after, 0.5)):
@@ -120,7 +120,9 @@ def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
 
 
 @pytest.mark.slow
-def test_changes_are_those_of_compare(two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]) -> None:
+def test_run_changes_equal_the_contrasts_of_compare(
+    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
+) -> None:
     before, after, known = two_runs
     found = run_changes(run(before, known), run(after, known, reference="human"))
 
@@ -151,7 +153,7 @@ def test_changes_are_those_of_compare(two_runs: tuple[list[pl.DataFrame], list[p
     assert change(found, "a", "accuracy", "tennis").real
 
 
-def test_holms_correction_is_over_the_changes_of_a_metric(
+def test_holm_correction_covers_all_changes_of_a_metric(
     two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
 ) -> None:
     before, after, known = two_runs
@@ -163,7 +165,7 @@ def test_holms_correction_is_over_the_changes_of_a_metric(
         assert least.p_holm == pytest.approx(8 * least.p)
 
 
-def test_the_same_run_twice_has_no_change(
+def test_run_changes_of_identical_runs_are_zero(
     two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
 ) -> None:
     _, after, known = two_runs
@@ -180,7 +182,7 @@ def test_the_same_run_twice_has_no_change(
     assert change_sentences(report, report.page.changes) == ("All compared answers are the same in both runs.",)
 
 
-def test_a_group_with_the_same_answers_does_not_count_as_a_comparison() -> None:
+def test_group_with_identical_answers_is_not_counted_in_the_correction() -> None:
     rng = np.random.default_rng(2)
     known = images(12)
     fixed = rows("fixed", guesses(rng, 12))
@@ -195,7 +197,7 @@ def test_a_group_with_the_same_answers_does_not_count_as_a_comparison() -> None:
     assert [group.same_answers for group in found.groups] == [True, False]
 
 
-def test_a_change_whose_interval_holds_0_is_not_called_real() -> None:
+def test_change_whose_interval_contains_0_is_not_real() -> None:
     known = images(10)
     hits = [2, 4, 2, 1, 1, 1, 2, 1, 0, 0], [6, 0, 3, 3, 3, 5, 5, 2, 4, 3]
     before, after = (
@@ -206,13 +208,13 @@ def test_a_change_whose_interval_holds_0_is_not_called_real() -> None:
     assert one.ci95[0] < 0 < one.difference
     assert one.p_holm == one.p < 0.05
     assert not one.real
-    # Without an interval, p alone decides.
+    # Without an interval, only p decides.
     assert change(run_changes(run(before, known), run(after, known, bootstrap=0)), "a", "accuracy").real
 
 
 @pytest.mark.slow
-def test_chance_is_seldom_called_real() -> None:
-    # The same models are asked twice: in 1 of 20 comparisons of runs, at most, a metric may show a change.
+def test_simulated_runs_without_a_change_rarely_show_a_real_change() -> None:
+    # Both runs use the same models. A metric may show a change in at most 1 of 20 comparisons of runs.
     runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
     known = images(n_images)
     false = dict.fromkeys(("accuracy", "euclidean_error"), 0)
@@ -231,14 +233,14 @@ def test_chance_is_seldom_called_real() -> None:
             uncorrected[key] += any(one.p <= 0.05 for one in of_metric)
     most = binom.ppf(0.999, runs, 0.05)
     assert max(false.values()) <= most
-    # Without the correction, too many would be: the test can fail.
+    # Without the correction, there are too many real changes. This shows that the test can fail.
     assert max(uncorrected.values()) > most
 
 
-# What is compared ----------------------------------------------------------------------------------------------
+# Compared images and groups ------------------------------------------------------------------------------------
 
 
-def test_images_with_another_scene_are_not_compared() -> None:
+def test_images_whose_scenes_differ_between_runs_are_excluded_and_listed() -> None:
     answers: Answers = {str(number): [HIT, MISS] for number in range(8)}
     earlier, later = images(8, players=[[0, 0, 10, 10]]), images(8, players=[[0, 0, 10, 10]])
     later[0] = scene("0", ball_cells=("D5",), players=[[0, 0, 10, 10]])
@@ -256,10 +258,10 @@ def test_images_with_another_scene_are_not_compared() -> None:
     ]
     assert found.images.other_players == ("soccer/3",)
     assert (found.images.only_before, found.images.only_after) == (("soccer/7",), ())
-    # The image that is a control in both runs is not among them.
+    # The image that is a control in both runs is not counted.
     assert (found.images.n_before, found.images.n_after, found.n_images) == (7, 6, 3)
     accuracy = change(found, "a", "accuracy")
-    assert accuracy.n_images == 3  # 3, 5 and 6
+    assert accuracy.n_images == 3  # These are images 3, 5 and 6.
     assert (accuracy.before, accuracy.after) == (pytest.approx(4 / 6), pytest.approx(3 / 6))
     sentences = data_sentences(found, after)
     assert (
@@ -277,18 +279,18 @@ def data_sentences(found: RunChanges, after: Scoring) -> tuple[str, ...]:
     return changes(view, found).points[len(change_sentences(view, found)) :]
 
 
-def test_a_visible_ball_is_compared_if_the_policy_scores_it() -> None:
+def test_controls_are_compared_if_the_policy_scores_them() -> None:
     known = [*images(2), scene("2", control=True)]
     frame = rows("a", {str(number): [HIT, MISS] for number in range(3)})
     counts, _ = load_counts(frame, known, participants=False)
     paper = Scoring(counts, known, ScorePolicy.paper(bootstrap=0))
     found = run_changes(paper, paper)
     assert (found.n_images, found.images.n_before) == (3, 3)
-    # Under this policy, controls enter the error, and do not enter accuracy.
+    # Under this policy, controls are included in the error, but not in accuracy.
     assert {one.metric: one.n_images for one in found.changes} == {"accuracy": 2, "euclidean_error": 3}
 
 
-def test_what_one_run_alone_has_is_listed() -> None:
+def test_respondents_and_prompts_of_only_one_run_are_listed() -> None:
     known = [*images(3), *images(3, "tennis")]
     some: Answers = {"0": [HIT, MISS], "1": [MISS] * 2}
     both = rows("a", some)
@@ -311,7 +313,7 @@ def test_what_one_run_alone_has_is_listed() -> None:
     ) in sentences
 
 
-def test_a_metric_without_a_value_is_named_with_its_reason() -> None:
+def test_metric_without_a_value_is_listed_as_not_compared_with_a_reason() -> None:
     known = images(3, ball_cells=None)
     frame = rows("a", {"0": [HIT, MISS], "1": [MISS] * 2})
     scoring = run([frame, rows("human", {"0": [HIT], "1": [HIT]}, kind="human")], known, reference="human")
@@ -323,19 +325,19 @@ def test_a_metric_without_a_value_is_named_with_its_reason() -> None:
     assert found.changes == ()
 
 
-def test_images_are_those_that_the_report_scores() -> None:
+def test_run_changes_use_the_images_that_the_later_report_scores() -> None:
     known = images(6)
     answers: Answers = {str(number): [HIT, MISS] for number in range(6)}
     few = {image: answers[image] for image in ("0", "1", "2", "3")}
     before = run([rows("a", answers), rows("human", answers, kind="human"), rows("old", few)], known)
     after = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human")
-    # The reference of the later run answered four images; who answered fewer before plays no part.
+    # The reference of the later run answered four images. Respondents of only the earlier run have no effect.
     assert change(run_changes(before, after), "a", "accuracy").n_images == 4
     every = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human", images="all")
     assert change(run_changes(before, every), "a", "accuracy").n_images == 6
 
 
-def test_distances_are_to_the_reference_of_the_later_run() -> None:
+def test_distances_of_both_runs_use_the_reference_of_the_later_run() -> None:
     rng = np.random.default_rng(3)
     known = images(10)
     a, people, others = guesses(rng, 10), guesses(rng, 10, n=20), guesses(rng, 10, right=0.9, n=20)
@@ -349,7 +351,7 @@ def test_distances_are_to_the_reference_of_the_later_run() -> None:
     assert any("All distances use those of the later run" in sentence for sentence in data_sentences(found, after))
 
 
-def test_without_the_reference_on_the_compared_images_there_is_no_distance() -> None:
+def test_distance_is_not_compared_if_the_reference_answered_none_of_the_images() -> None:
     earlier, later = images(4), [scene("0", ball_cells=("D5",)), *images(4)[1:]]
     frame = rows("a", {str(number): [HIT, MISS] * 4 for number in range(4)})
     people = rows("human", {"0": [HIT] * 20}, kind="human")
@@ -361,7 +363,7 @@ def test_without_the_reference_on_the_compared_images_there_is_no_distance() -> 
     ]
 
 
-def test_runs_that_cannot_be_compared_are_refused() -> None:
+def test_run_changes_of_incomparable_runs_raise_option_error() -> None:
     frame = rows("a", {"0": [HIT]})
     before = run([frame], images(1))
     for after, message in (
@@ -377,7 +379,7 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
             run_changes(before, after)
 
 
-def test_respondents_are_matched_by_their_whole_names() -> None:
+def test_respondents_are_matched_by_full_name() -> None:
     known = images(2)
     values = {"a": 1, "1:a": 2, "2:a": 3, "1:2:a": 4}
     frames = [rows(name, {image: [HIT] * n + [MISS] * (4 - n) for image in ("0", "1")}) for name, n in values.items()]
@@ -387,10 +389,10 @@ def test_respondents_are_matched_by_their_whole_names() -> None:
         assert (one.before, one.after) == (n / 4, n / 4)
 
 
-# Words and page ------------------------------------------------------------------------------------------------
+# Sentences and page --------------------------------------------------------------------------------------------
 
 
-def test_sentences_state_the_real_changes() -> None:
+def test_change_sentences_state_the_real_changes() -> None:
     rng = np.random.default_rng(1)
     known = images(25)
     base = guesses(rng, 25)
@@ -441,7 +443,7 @@ def test_sentences_state_the_real_changes() -> None:
     assert len(sentences) == 6
 
 
-def test_few_images_are_said_to_show_nothing() -> None:
+def test_change_sentences_explain_that_few_images_cannot_be_significant() -> None:
     known = images(4)
     before = run([rows("a", {str(n): [MISS] * 3 for n in range(4)})], known)
     after = run([rows("a", {str(n): [HIT] * 3 for n in range(4)})], known)
@@ -456,7 +458,7 @@ def test_few_images_are_said_to_show_nothing() -> None:
     )
 
 
-def test_the_section_comes_after_the_findings_and_only_if_there_is_an_earlier_run(study: Path) -> None:
+def test_changes_section_follows_the_summary_only_with_an_earlier_run(study: Path) -> None:
     counts, known = load_counts(responses(), scenes(), participants=True)
     scoring = Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))
     assert analyze(scoring).page.changes is None
@@ -468,11 +470,11 @@ def test_the_section_comes_after_the_findings_and_only_if_there_is_an_earlier_ru
     table = section.tables[0]
     assert all(len(row) == len(table.heads) for group in table.groups for row in group.rows)
     assert sum(len(group.rows) for group in table.groups) == len(view.page.changes.changes)
-    assert "excludes 0" not in " ".join(section.lead)  # without resamples
+    assert "excludes 0" not in " ".join(section.lead)  # The bootstrap is off, so there are no intervals.
 
 
 @pytest.mark.slow
-def test_names_are_shown_as_text(tmp_path: Path) -> None:
+def test_changes_section_escapes_markup_in_names(tmp_path: Path) -> None:
     names = ["<b>x</b>", "`code`", "a|b", "{{ 7 * 7 }}"]
     sport = "<i>s"
     known = [scene(str(number), sport) for number in range(6)]
@@ -497,7 +499,7 @@ def test_names_are_shown_as_text(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An earlier and a later run, as datasets."""
+    """Return the dataset folders of an earlier and a later run."""
     rng = np.random.default_rng(4)
     folder = tmp_path_factory.mktemp("runs")
     people = rows("human", guesses(rng, 20, n=12), kind="human")
@@ -515,7 +517,7 @@ def report(*arguments: str | Path) -> Done:
 
 
 @pytest.mark.slow
-def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_report_command_with_before_prints_and_writes_the_changes(folders: tuple[Path, Path], tmp_path: Path) -> None:
     old, new = folders
     out = tmp_path / "out"
     done = report(new, "--before", old, "--reference", "human", "--out", out)
@@ -545,7 +547,7 @@ def test_the_command_states_what_changed(folders: tuple[Path, Path], tmp_path: P
 
 
 @pytest.mark.slow
-def test_files_of_the_earlier_run_have_the_scenes_of_the_later_unless_said(
+def test_report_before_files_use_the_later_scenes_unless_before_scenes_is_given(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     old, new = folders
@@ -562,7 +564,9 @@ def test_files_of_the_earlier_run_have_the_scenes_of_the_later_unless_said(
 
 
 @pytest.mark.slow
-def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_report_with_an_unusable_earlier_run_exits_with_status_2_and_writes_nothing(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
     old, new = folders
     earlier = tmp_path / "earlier"
     assert report(old, "--out", earlier, "--quiet").returncode == 0
@@ -582,7 +586,7 @@ def test_what_cannot_be_compared_is_one_message_and_status_2(folders: tuple[Path
         assert not (tmp_path / "out").exists()
 
 
-def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_report_of_two_runs_suggests_the_before_option(folders: tuple[Path, Path], tmp_path: Path) -> None:
     done = report(*folders, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "To compare two runs, use: spotball report LATER --before EARLIER --out DIR" in done.stderr
@@ -594,7 +598,7 @@ def test_two_runs_that_are_not_to_be_merged_are_told_how_to_compare(folders: tup
 
 
 @pytest.mark.slow
-def test_warnings_and_parse_policies_of_the_earlier_run_are_shown(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_report_shows_warnings_and_parse_policy_of_the_earlier_run(folders: tuple[Path, Path], tmp_path: Path) -> None:
     _, new = folders
     old = tmp_path / "old"
     shutil.copytree(new, old)

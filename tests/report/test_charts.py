@@ -1,4 +1,4 @@
-"""The charts: what they show, read back from the figure's objects; and that their texts do not touch."""
+"""Test the content of charts, read from the figure's objects, and that their texts do not overlap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESPONDENTS = {"gemini": "#0077bb", "gpt-4o-mini": "#00694a", "llama": "#b8458f"
 
 
 def dots(seed: int) -> tuple[Dot, ...]:
-    """People, and four models with three prompts each."""
+    """Return dots of people, and of four models with three prompts each."""
     rng = np.random.default_rng(seed)
     out = [Dot("human", "", "#d55e00", "D", 0.19, (0.15, 0.24))]
     for respondent, color in RESPONDENTS.items():
@@ -45,7 +45,7 @@ def dot_chart() -> DotChart:
     return DotChart(panels, "accuracy", "share")
 
 
-def test_dots_are_at_their_values_and_say_them() -> None:
+def test_dot_chart_draws_and_labels_each_value() -> None:
     chart = dot_chart()
     (axes,) = chart.draw([1]).axes
     drawn = [line for line in axes.lines if line.get_marker() in ("o", "^", "s", "D")]
@@ -59,13 +59,13 @@ def test_dots_are_at_their_values_and_say_them() -> None:
     said = texts(axes)
     assert all(f"{dot.value:.1%}" in said for dot in dots(1))
     assert [said.count(name) for name in ("gemini", "base", "cot")] == [1, 4, 4]
-    # Rows in order from the top, respondents apart from each other.
+    # Rows are in order from top to bottom, with larger gaps between respondents.
     rows = [float(line.get_ydata()[0]) for line in drawn]  # type: ignore[arg-type,index]
     assert rows == sorted(rows)
     assert np.diff(rows)[0] > np.diff(rows)[1]
 
 
-def test_panels_share_a_scale_whichever_are_drawn() -> None:
+def test_dot_chart_panels_share_a_scale_for_any_selection_of_panels() -> None:
     chart = dot_chart()
     limits = {axes.get_xlim() for place in range(3) for axes in chart.draw([place]).axes}
     limits |= {axes.get_xlim() for axes in chart.draw(range(3), FRAME).axes}
@@ -75,14 +75,14 @@ def test_panels_share_a_scale_whichever_are_drawn() -> None:
     assert high > max(dot.ends[1] for panel in chart.panels for dot in panel.dots if dot.ends)
 
 
-def test_texts_of_dots_do_not_touch() -> None:
+def test_dot_chart_texts_do_not_overlap() -> None:
     chart = dot_chart()
     assert touching(chart.draw([0])) == []
     assert touching(chart.draw(range(3), FRAME)) == []
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.19, 0.2), (0.0, 0.01), (0.1, 0.24)])
-def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
+def test_dot_chart_names_of_reference_lines_do_not_overlap(a: float, b: float) -> None:
     panel = replace(
         dot_chart().panels[0],
         rules=(ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human")),
@@ -93,8 +93,8 @@ def test_names_of_rules_do_not_touch(a: float, b: float) -> None:
 
 @pytest.mark.parametrize("axis", ["Wasserstein distance, matched to human (px)", "the distance from " + 9 * "people "])
 @pytest.mark.parametrize("high", [0.3, 0.05, 300.0])
-def test_texts_next_to_long_names_do_not_touch(axis: str, high: float) -> None:
-    """Long names and prompts leave little room for the scale, its ticks and its name."""
+def test_dot_chart_with_long_names_has_no_overlapping_texts(axis: str, high: float) -> None:
+    """Check that texts do not overlap when long names leave little room for the axis, its ticks and its label."""
     some = (
         Dot("Qwen/Qwen4-…by-someone", "a-long-promp", "#0077bb", "o", 0.6 * high, (0.5 * high, high), note="134.7 px"),
         Dot("human", "", "#d55e00", "D", 0.8 * high),
@@ -106,7 +106,7 @@ def test_texts_next_to_long_names_do_not_touch(axis: str, high: float) -> None:
         assert len(figure.axes[0].get_xticks()) > 1
 
 
-def test_a_value_off_the_scale_is_written_alone() -> None:
+def test_dot_without_a_value_shows_only_its_note() -> None:
     panel = DotPanel(
         "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
     )
@@ -116,7 +116,7 @@ def test_a_value_off_the_scale_is_written_alone() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0.1, 4)).map(lambda t: (t[0], t[0] + t[1])), max_size=8))
-def test_stacked_texts_never_touch(spans: list[tuple[float, float]]) -> None:
+def test_stacked_places_overlapping_spans_on_different_lines(spans: list[tuple[float, float]]) -> None:
     lines = stacked(spans, gap=0.5)
     for i, (low, high) in enumerate(spans):
         for j in range(i):
@@ -127,7 +127,7 @@ def test_stacked_texts_never_touch(spans: list[tuple[float, float]]) -> None:
 # Players -----------------------------------------------------------------------------------------------------
 
 
-def test_points_are_at_their_rates_and_everybody_is_named() -> None:
+def test_proximity_chart_draws_points_at_their_rates_and_names_all_respondents() -> None:
     rng = np.random.default_rng(4)
     points = [ProximityPoint("human", "", "#d55e00", "D", 0.83, 0.63, (0.8, 0.86), (0.6, 0.66))]
     for respondent, color in RESPONDENTS.items():
@@ -148,7 +148,7 @@ def test_points_are_at_their_rates_and_everybody_is_named() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_labels_of_points_cover_no_interval_and_no_other_label(seed: int) -> None:
+def test_proximity_chart_labels_do_not_overlap_intervals_or_labels(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = []
     for respondent, color in {**RESPONDENTS, "human": "#d55e00"}.items():
@@ -161,7 +161,7 @@ def test_labels_of_points_cover_no_interval_and_no_other_label(seed: int) -> Non
     assert touching(figure) == []
 
 
-def test_strips_show_every_image_and_the_mean() -> None:
+def test_strip_chart_shows_every_image_and_the_mean() -> None:
     values = (2.0, 3.0, 7.0)
     chart = StripChart((("Players per image", (Strip("soccer", values, 4.0, (2.5, 6.0)),), False),))
     (axes,) = chart.draw([0]).axes
@@ -193,12 +193,12 @@ def surface() -> ThresholdFit:
     )
 
 
-def test_the_surface_has_the_objective_and_its_plateau_outlined() -> None:
+def test_surface_chart_shows_the_objective_and_outlines_the_plateau() -> None:
     axes, _ = SurfaceChart(surface(), (0.05, 0.02)).draw([0]).axes
     (mesh,) = (c for c in axes.collections if isinstance(c, QuadMesh))
     assert np.asarray(mesh.get_array()).reshape(2, 3).T.tolist() == [list(row) for row in surface().objective]
     (outline,) = (c for c in axes.collections if isinstance(c, LineCollection))
-    # One cell, tau 0.06 and theta 0.01, has four sides.
+    # The plateau is one cell, at tau 0.06 and theta 0.01, so its outline has four sides.
     sides = sorted(tuple(np.round(s.mean(axis=0), 4)) for s in outline.get_segments())
     assert sides == [(0.055, 0.01), (0.06, 0.005), (0.06, 0.015), (0.065, 0.01)]
     marked = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines]  # type: ignore[arg-type,index]
@@ -207,7 +207,7 @@ def test_the_surface_has_the_objective_and_its_plateau_outlined() -> None:
     assert touching(SurfaceChart(surface(), (0.05, 0.02)).draw([0], FRAME)) == []
 
 
-def test_each_weight_is_in_its_column() -> None:
+def test_mixture_chart_draws_each_weight_in_its_column() -> None:
     parts = ("uniform", "center", "nearest-player")
     mixes = (
         Mix("human", "", "#d55e00", "D", {"uniform": (0.25, (0.2, 0.3)), "nearest-player": (0.75, None)}),
@@ -226,7 +226,7 @@ def test_each_weight_is_in_its_column() -> None:
     assert touching(chart.draw([0], FRAME)) == []
 
 
-def test_a_framed_figure_has_title_and_notes_and_a_bare_one_has_neither() -> None:
+def test_figure_has_title_and_notes_only_with_a_frame() -> None:
     framed, bare = dot_chart().draw([0, 1], FRAME), dot_chart().draw([0, 1])
     assert framed.texts[0].get_text() == "A title"
     assert re.sub(r"\s+", " ", framed.texts[1].get_text()).startswith("A note A note")

@@ -1,4 +1,4 @@
-"""`spotball report` as a process."""
+"""Test the command `spotball report`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ main()
 
 
 @pytest.mark.slow
-def test_it_writes_the_report_of_a_dataset_and_says_where(written: Written, tmp_path: Path) -> None:
+def test_report_command_writes_the_page_and_prints_its_path(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = spotball("report", written.study, "--reference", "human", "--bootstrap", "40", "--out", out)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,9 @@ def test_it_writes_the_report_of_a_dataset_and_says_where(written: Written, tmp_
 
 
 @pytest.mark.slow
-def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path: Path) -> None:
+def test_report_of_files_with_scenes_finds_images_unless_image_folder_is_given(
+    written: Written, tmp_path: Path
+) -> None:
     files = [written.study / "responses-all.jsonl", "--scenes", written.study / "scenes.jsonl", "--reference", "human"]
     done = spotball("report", *files, "--bootstrap", "0", "--seed", "3", "--policy", "paper", "--out", tmp_path / "a")
     assert done.returncode == 0, done.stderr
@@ -53,7 +55,7 @@ def test_files_with_their_scenes_find_their_pictures(written: Written, tmp_path:
 
 
 @pytest.mark.slow
-def test_rationales_are_shown_with_their_answers(written: Written, tmp_path: Path) -> None:
+def test_report_shows_rationales_as_text_in_the_cards(written: Written, tmp_path: Path) -> None:
     rows = pl.read_ndjson(written.study / "responses-all.jsonl")
     why = pl.when(pl.col("respondent") == "alpha").then(pl.lit("<b>They</b> look up."))
     rows.with_columns(reasoning=why).write_ndjson(tmp_path / "a.jsonl")
@@ -68,9 +70,11 @@ def test_rationales_are_shown_with_their_answers(written: Written, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_images_on_pages_of_their_own(written: Written, tmp_path: Path) -> None:
+def test_report_with_pages_writes_one_gallery_page_per_sport_with_working_links(
+    written: Written, tmp_path: Path
+) -> None:
     command = ["report", written.study, "--reference", "human", "--bootstrap", "0", "--quiet", "--pages"]
-    for _ in range(2):  # the second replaces the first
+    for _ in range(2):  # The second run replaces the files of the first.
         done = spotball(*command, "--out", tmp_path / "out")
         assert done.returncode == 0, done.stderr
     pages = sorted(path.name for path in (tmp_path / "out/images").iterdir())
@@ -89,7 +93,7 @@ def test_images_on_pages_of_their_own(written: Written, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_figures_for_print_and_slides(written: Written, tmp_path: Path) -> None:
+def test_report_with_figures_writes_paper_and_slides_presets(written: Written, tmp_path: Path) -> None:
     command = [
         "report",
         written.study,
@@ -116,7 +120,9 @@ def test_figures_for_print_and_slides(written: Written, tmp_path: Path) -> None:
     assert "poster" in done.stderr
 
 
-def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_path: Path) -> None:
+def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
+    written: Written, tmp_path: Path
+) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for arguments, said in (
         ([written.study, "--out", tmp_path], "not empty and is not an earlier report"),
@@ -132,7 +138,7 @@ def test_what_cannot_be_used_is_one_message_and_status_2(written: Written, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
-def test_without_its_packages_it_names_the_extra(written: Written, tmp_path: Path, name: str) -> None:
+def test_report_without_matplotlib_or_jinja2_names_the_extra(written: Written, tmp_path: Path, name: str) -> None:
     import sys
 
     start = [sys.executable, "-c", BLOCKED.format(name=name)]

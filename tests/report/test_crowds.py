@@ -1,4 +1,4 @@
-"""How much of an image its players cover, and the means over images."""
+"""Test the share of an image that players cover, and the means over images."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_coverage_is_the_share_of_pixels_in_any_box(some: list[tuple[int, int, i
     assert coverage(some, Grid(2, 4, 20, 10)) == pytest.approx(inside / 200)
 
 
-def test_crowds_by_hand() -> None:
+def test_crowd_counts_and_coverage_equal_hand_computed_values() -> None:
     soccer = [scene for scene in scenes() if scene.sport == "soccer"]
     found = crowd(soccer, bootstrap=50, seed=0)
     assert found is not None
-    # Players were not looked for in image 4.
+    # The players of image 4 are unknown.
     assert [(one.image, one.n_players) for one in found.images] == [("1", 1), ("2", 2), ("3", 1), ("9", 1)]
     assert found.n_players.value == 1.25
     assert found.covered.value == pytest.approx(

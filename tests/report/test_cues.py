@@ -1,4 +1,4 @@
-"""The section on cues: it is there if players have keypoints, and shows the record's numbers and maps."""
+"""Test that the section on cues appears if players have keypoints, and shows the record's numbers and maps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPORT = "synthetic-soccer"
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Scene]]:
-    """Scenes with poses, and a folder with the pictures of some."""
+    """Return a folder with images of some scenes, and scenes with poses."""
     folder = tmp_path_factory.mktemp("pictures")
     made = synthetic_poses([scene for scene in synthetic_scenes(45) if scene.sport == SPORT])
     for scene in made[:3]:
@@ -44,7 +44,9 @@ def written(scenes: tuple[Path, list[Scene]], tmp_path_factory: pytest.TempPathF
     return write_report(Scoring(read_counts(rows, known), known, policy), out, image_folders=[folder]), out
 
 
-def test_the_section_shows_the_record(written: tuple[PageReport, Path], scenes: tuple[Path, list[Scene]]) -> None:
+def test_cues_section_shows_the_gains_maps_and_signature_of_the_record(
+    written: tuple[PageReport, Path], scenes: tuple[Path, list[Scene]]
+) -> None:
     report, out = written
     assert report.page.cues is not None
     view = PageView(report)
@@ -66,20 +68,20 @@ def test_the_section_shows_the_record(written: tuple[PageReport, Path], scenes: 
     assert (out / "figures/cue-maps.png").is_file()
 
 
-def test_the_record_gives_the_same_section(written: tuple[PageReport, Path]) -> None:
+def test_report_json_contains_the_cues_and_gives_the_section(written: tuple[PageReport, Path]) -> None:
     report, out = written
     again = PageReport.model_validate_json((out / "report.json").read_text(encoding="utf-8"))
     assert again.page.cues == report.page.cues
     assert "cues" in [section.name for section in all_sections(PageView(again))]
 
 
-def test_without_keypoints_there_is_no_section(view: PageView) -> None:
+def test_report_without_keypoints_has_no_cues_section(view: PageView) -> None:
     assert view.page.cues is None
     assert "cues" not in [section.name for section in all_sections(view)]
 
 
 class TestMaps:
-    def test_the_highest_cell_is_the_strongest_color(self) -> None:
+    def test_cue_map_draws_the_highest_cell_in_the_strongest_color(self) -> None:
         pytest.importorskip("matplotlib")
         from matplotlib.figure import Figure
 
@@ -92,7 +94,7 @@ class TestMaps:
         assert (strong != weak).any()
         assert strong.sum() < weak.sum() < 600
 
-    def test_cues_that_do_not_apply_leave_the_photo(self) -> None:
+    def test_cue_map_of_nan_scores_shows_the_photo_unchanged(self) -> None:
         pytest.importorskip("matplotlib")
         from matplotlib.figure import Figure
 
@@ -101,12 +103,12 @@ class TestMaps:
         draw_cue_map(axes, scene, np.full(4, np.nan), np.full((10, 20, 3), 200))
         assert (np.asarray(axes.images[0].get_array()) == 200).all()
 
-    def test_photos_that_cannot_be_read_are_left_out(self, tmp_path: Path) -> None:
+    def test_photo_pixels_of_an_unreadable_file_returns_none(self, tmp_path: Path) -> None:
         (tmp_path / "broken.png").write_bytes(b"no picture")
         assert photo_pixels(tmp_path / "broken.png") is None
         assert photo_pixels(None) is None
 
-    def test_photos_are_light_and_small(self, scenes: tuple[Path, list[Scene]]) -> None:
+    def test_photo_pixels_returns_a_small_lightened_image(self, scenes: tuple[Path, list[Scene]]) -> None:
         folder, known = scenes
         pixels = photo_pixels(folder / f"{known[0].image}.png", 64)
         assert pixels is not None

@@ -1,4 +1,4 @@
-"""What the report states first: differences, ranks, means over sports, and the sentences made from them."""
+"""Test the findings of the report: differences, ranks, means over sports, and the sentences that state them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def made() -> PageView:
 
 
 @pytest.mark.slow
-def test_differences_are_those_of_compare(made: PageView) -> None:
+def test_differences_in_the_report_equal_those_of_compare(made: PageView) -> None:
     checked = 0
     for one in made.page.differences:
         if one.sport is None:
@@ -45,10 +45,10 @@ def test_differences_are_those_of_compare(made: PageView) -> None:
             other.n_images,
         )
         checked += 1
-    assert checked == 12  # three groups in two sports, accuracy and error
+    assert checked == 12  # These are three groups in two sports, with accuracy and error.
 
 
-def test_holms_correction_is_over_all_differences_of_a_metric(made: PageView) -> None:
+def test_holm_correction_covers_all_differences_of_a_metric(made: PageView) -> None:
     for key in ("accuracy", "euclidean_error"):
         tested = [one for one in made.page.differences if one.metric == key and one.p is not None]
         assert len(tested) == 6
@@ -57,7 +57,7 @@ def test_holms_correction_is_over_all_differences_of_a_metric(made: PageView) ->
         assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
 
 
-def test_over_all_sports_each_counts_alike(made: PageView) -> None:
+def test_overall_values_weight_sports_equally(made: PageView) -> None:
     by_name = {(one.respondent, one.prompt): one for one in made.page.overall}
     assert set(by_name) == {("human", "base"), ("alpha", "base"), ("alpha", "cot"), ("beta", "base")}
     for name, one in by_name.items():
@@ -72,8 +72,8 @@ def test_over_all_sports_each_counts_alike(made: PageView) -> None:
 
 
 @pytest.mark.slow
-def test_an_interval_over_sports_is_that_of_independent_sports() -> None:
-    # Of independent means, the standard error of the mean over two sports is half the root of the sum of squares.
+def test_interval_over_sports_has_the_width_for_independent_sports() -> None:
+    # If the sports are independent, the standard error of their mean is half the root of the sum of squares.
     found = PageView(analyze(scoring(bootstrap=4000)))
     for one in found.page.overall:
         parts = [g for g in found.scored if (g.respondent, g.prompt) == (one.respondent, one.prompt)]
@@ -84,7 +84,7 @@ def test_an_interval_over_sports_is_that_of_independent_sports() -> None:
         assert whole[1] - whole[0] == pytest.approx(np.hypot(*widths) / 2, rel=0.35)
 
 
-def test_one_sport_has_no_means_over_sports() -> None:
+def test_report_of_one_sport_has_no_means_over_sports() -> None:
     counts, known = load_counts(responses().filter(sport="soccer"), scenes(), participants=True)
     made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
     assert made.page.overall == ()
@@ -92,7 +92,7 @@ def test_one_sport_has_no_means_over_sports() -> None:
     assert ALL_SPORTS not in [rows.title for rows in findings(made).tables[0].groups]
 
 
-def test_ranks_are_those_of_the_values(made: PageView) -> None:
+def test_ranks_follow_the_values_and_lie_in_their_intervals(made: PageView) -> None:
     for sport in (*made.sports, None):
         scores = made.page.overall if sport is None else made.of_sport(sport)
         for key in ("accuracy", "euclidean_error", "wasserstein_matched"):
@@ -108,7 +108,7 @@ def test_ranks_are_those_of_the_values(made: PageView) -> None:
                 assert one.rank_ci95[0] <= one.rank <= one.rank_ci95[1] <= one.n_ranked == len(known)
 
 
-def test_the_first_sentences_state_the_numbers(made: PageView) -> None:
+def test_findings_state_the_numbers_of_the_report(made: PageView) -> None:
     people = next(one for one in made.page.overall if one.respondent == "human").metrics["accuracy"].value
     sentences = findings(made).points
     assert len(sentences) == 6
@@ -121,13 +121,13 @@ def test_the_first_sentences_state_the_numbers(made: PageView) -> None:
     differences = [one for one in made.page.differences if (one.sport, one.metric) == ("soccer", "accuracy")]
     (difference,) = [one for one in differences if made.name(one) == best[1]]
     assert f"(difference {100 * difference.difference:+.1f} points [95% CI " in soccer
-    assert ", which may be due to chance)" in soccer  # four images cannot show more
+    assert ", which may be due to chance)" in soccer  # Four images are too few for a significant difference.
     uniform = made.by_sport["soccer"].uniform.accuracy or 0.0
     assert soccer.endswith(f"uniform guessing finds it in {100 * uniform:.1f}%.")
     assert all(sentence.endswith(".") and "None" not in sentence and "nan" not in sentence for sentence in sentences)
 
 
-def test_without_a_reference_the_best_is_named() -> None:
+def test_findings_without_a_reference_name_the_best_respondent() -> None:
     made = PageView(analyze(scoring(reference=None)))
     sentences = findings(made).points
     assert made.page.differences == ()
@@ -137,7 +137,7 @@ def test_without_a_reference_the_best_is_named() -> None:
 
 
 @pytest.mark.parametrize("reference", ["human", None])
-def test_a_respondent_alone_has_a_sentence(reference: str | None) -> None:
+def test_findings_of_a_single_respondent_are_one_sentence(reference: str | None) -> None:
     rows = responses().filter(sport="soccer", respondent="human")
     counts, known = load_counts(rows, scenes(), participants=True)
     made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference=reference, bootstrap=50))))
@@ -147,15 +147,15 @@ def test_a_respondent_alone_has_a_sentence(reference: str | None) -> None:
     assert "compared with" not in page_of(made).intro[0]
 
 
-def test_conditions_of_one_respondent_are_not_called_respondents() -> None:
-    """alpha has two prompts, so there are three others than people, of two respondents."""
+def test_findings_count_prompts_of_a_respondent_as_others_not_as_respondents() -> None:
+    """Check the number of others: alpha has two prompts, so two respondents give three others."""
     sentences = findings(PageView(analyze(scoring()))).points
     closest = [sentence for sentence in sentences if "closest to those of people" in sentence]
     assert closest
     assert any(sentence.endswith(("1 other may be closer.", "2 others may be closer.")) for sentence in closest)
 
 
-def test_closeness_is_the_score_of_the_closest_respondent(made: PageView) -> None:
+def test_findings_state_the_closeness_of_the_closest_respondent(made: PageView) -> None:
     for sport, ceiling in made.ceilings.items():
         of_sport = [score for score in made.compared if score.sport == sport]
         best = min(of_sport, key=lambda score: score.metrics["wasserstein_matched"].value or 0.0)
@@ -166,15 +166,18 @@ def test_closeness_is_the_score_of_the_closest_respondent(made: PageView) -> Non
         assert "(0: uniform guessing, 1: people)" in sentence
 
 
-def test_two_groups_of_people_keep_their_names(made: PageView) -> None:
+def test_reference_is_called_people_only_if_it_is_the_only_human_group(made: PageView) -> None:
     assert made.reference_words == "people"
     other = made.report.groups[0].model_copy(update={"respondent": "experts", "kind": "human"})
     groups = (*made.report.groups, other)
     assert PageView(made.report.model_copy(update={"groups": groups})).reference_words == "human"
 
 
-def test_one_image_gives_no_interval() -> None:
-    """People hit soccer's image 1 in 10 of 12 guesses; one image does not show how much images differ."""
+def test_findings_of_one_image_have_no_interval() -> None:
+    """Check findings of one image, on which people are correct in 10 of 12 guesses.
+
+    One image does not show how much images differ, so there is no interval.
+    """
     rows = responses().filter(sport="soccer", image="1", respondent="human")
     counts, known = load_counts(rows, [one for one in scenes() if one.key == ("soccer", "1")], participants=True)
     made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
@@ -183,7 +186,7 @@ def test_one_image_gives_no_interval() -> None:
     )
 
 
-def test_the_first_table_has_scores_before_counts(written: Written) -> None:
+def test_headline_table_has_scores_before_counts(written: Written) -> None:
     head = PageView(written.report)
     (table, differences) = findings(head).tables
     assert table.heads[2:4] == ("Accuracy (%)", "Minus human")

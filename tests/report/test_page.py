@@ -1,4 +1,4 @@
-"""The page: sound and reachable by everybody, its numbers those of the scores, what is missing said."""
+"""Test the page: valid and accessible markup, the numbers of the scores, and notes on missing parts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def page(written: Written) -> Element:
 
 
 def rows(page: Element, name: str) -> list[list[str]]:
-    """The cells of a table's rows, each row led by the heading of its group."""
+    """Return the cells of a table's rows; each row begins with the heading of its group."""
     (caption,) = [span for span in page.all("span") if span.attributes.get("id") == f"{name}-caption"]
     (table,) = [table for table in page.all("table") if caption in list(table.walk())]
     out, heading = [], ""
@@ -49,14 +49,14 @@ def rows(page: Element, name: str) -> list[list[str]]:
     return out
 
 
-# Soundness ---------------------------------------------------------------------------------------------------
+# Markup ------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_runs(written: Written, page: Element) -> None:
+def test_page_loads_no_external_resources_and_has_one_inline_script(written: Written, page: Element) -> None:
     assert "http:" not in written.page
     assert "https:" not in written.page
     (script,) = page.all("script")
-    assert not script.attributes  # inline
+    assert not script.attributes  # The script is inline.
     assert not page.all("link")
     for element in page.walk():
         assert not any(name.startswith("on") for name in element.attributes)
@@ -67,7 +67,7 @@ def test_nothing_comes_from_elsewhere_and_nothing_runs(written: Written, page: E
     assert "@import" not in written.page
 
 
-def test_headings_are_in_order_and_one_is_the_pages(page: Element) -> None:
+def test_headings_are_nested_in_order_with_one_h1(page: Element) -> None:
     levels = [int(one.tag[1]) for one in page.walk() if re.fullmatch("h[1-6]", one.tag)]
     assert levels.count(1) == 1
     assert levels[0] == 1
@@ -75,7 +75,7 @@ def test_headings_are_in_order_and_one_is_the_pages(page: Element) -> None:
     assert all(one.text for one in page.walk() if re.fullmatch("h[1-6]", one.tag))
 
 
-def test_landmarks_and_the_way_around(page: Element) -> None:
+def test_page_has_landmarks_unique_ids_and_working_internal_links(page: Element) -> None:
     for tag in ("header", "main", "footer", "nav"):
         assert len(page.all(tag)) == 1, tag
     assert len(page.all("head")[0].all("title")) == 1
@@ -93,7 +93,7 @@ def test_landmarks_and_the_way_around(page: Element) -> None:
     assert [one.attributes["id"] for one in page.all("main")[0].children if one.tag == "section"] == SECTIONS
 
 
-def test_every_figure_has_a_caption_and_says_what_it_shows_in_numbers(page: Element) -> None:
+def test_every_figure_has_a_caption_and_an_aria_label_with_numbers(page: Element) -> None:
     figures = page.all("figure")
     assert figures
     for figure in figures:
@@ -125,7 +125,7 @@ def test_every_table_has_a_caption_and_headers_with_scope(page: Element) -> None
 # Numbers -----------------------------------------------------------------------------------------------------
 
 
-def test_the_tables_hold_the_scores(written: Written, page: Element) -> None:
+def test_tables_show_the_scores_with_their_intervals(written: Written, page: Element) -> None:
     def shown(value: MetricValue, factor: float, digits: int) -> list[str]:
         if value.value is None:
             return ["–", ""]
@@ -144,7 +144,7 @@ def test_the_tables_hold_the_scores(written: Written, page: Element) -> None:
         for group in written.report.groups
     ]
     found = [row for row in rows(page, "headline") if row[0] in ("soccer", "volleyball")]
-    # Without the columns of differences and ranks.
+    # The columns of differences and ranks are excluded.
     assert [[*row[:5], *row[7:9], *row[11:13], *row[14:]] for row in found] == expected
     assert len(expected) == 8
     keys = MEAN_OVER_PROMPTS[1:]
@@ -154,7 +154,7 @@ def test_the_tables_hold_the_scores(written: Written, page: Element) -> None:
     ]
 
 
-def test_means_over_prompts_are_the_papers_rows(written: Written, page: Element) -> None:
+def test_mean_rows_in_the_center_table_average_over_prompts(written: Written, page: Element) -> None:
     (row,) = [row for row in rows(page, "center") if row[:3] == ["soccer", "alpha", "mean"]]
     values = [
         written.report.group("alpha", sport="soccer", prompt=p).metrics["center_ratio"].value for p in ("base", "cot")
@@ -176,7 +176,7 @@ def test_every_metric_of_every_group_is_on_the_page(written: Written, page: Elem
                 assert any(cell.split(" ")[0] == number for cell in cells), (group.respondent, key)
 
 
-def test_sentences_and_figures_say_the_same_numbers(written: Written, page: Element) -> None:
+def test_sentences_and_figures_show_the_same_numbers(written: Written, page: Element) -> None:
     (section,) = page.all("section", id="accuracy")
     soccer = written.report.group("human", sport="soccer").metrics["accuracy"]
     assert soccer.value is not None
@@ -184,11 +184,11 @@ def test_sentences_and_figures_say_the_same_numbers(written: Written, page: Elem
     assert text in section.all("li")[0].text
     assert text in section.all("svg")[0].attributes["aria-label"]
     assert f"{100 * soccer.value:.1f}%" in [one.text for one in section.all("svg")[0].all("text")]
-    # Soccer's ball is in 1, 1, 2 and 1 of 60 cells.
+    # The ball covers 1, 1, 2 and 1 of 60 cells in the soccer images.
     assert f"uniform guessing: {100 * 5 / 4 / 60:.1f}%" in section.all("li")[0].text
 
 
-def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) -> None:
+def test_page_shows_the_signature_and_the_excluded_images(written: Written, page: Element) -> None:
     header, footer = page.all("header")[0].text, page.all("footer")[0].text
     assert written.report.signature in header
     assert written.report.signature in footer
@@ -196,7 +196,7 @@ def test_the_signature_and_the_gaps_are_told(written: Written, page: Element) ->
     assert " responses of people (human) and 2 models to 6 images of soccer and volleyball." in header
 
 
-def test_the_noise_ceiling_is_that_of_the_scores(written: Written, page: Element) -> None:
+def test_ceiling_section_shows_the_noise_ceiling_of_the_report(written: Written, page: Element) -> None:
     assert [ceiling.sport for ceiling in written.report.ceilings] == ["soccer", "volleyball"]
     (section,) = page.all("section", id="ceiling")
     for ceiling, said in zip(written.report.ceilings, section.all("li"), strict=True):
@@ -221,10 +221,10 @@ def image_of(page: Element, name: str) -> Element:
     return image
 
 
-def test_every_image_is_there_with_all_respondents(written: Written, page: Element) -> None:
+def test_gallery_has_a_card_per_image_and_respondent(written: Written, page: Element) -> None:
     (gallery,) = page.all("section", id="gallery")
     images = gallery.all("details", class_="image")
-    assert [image.attributes["id"] for image in images[:1]] == ["soccer-4"]  # the most disagreement
+    assert [image.attributes["id"] for image in images[:1]] == ["soccer-4"]  # This image has the most disagreement.
     assert {image.attributes["id"] for image in images} == {
         *("soccer-1", "soccer-2", "soccer-3", "soccer-4", "volleyball-1", "volleyball-2")
     }
@@ -244,7 +244,7 @@ def test_every_image_is_there_with_all_respondents(written: Written, page: Eleme
     assert counts["volleyball", "beta", "base"] == ["2", "0", "1", "2"]
 
 
-def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) -> None:
+def test_images_of_each_failure_are_listed_with_links_to_their_cards(page: Element) -> None:
     (found,) = page.all("section", id="gallery")[0].all("details", class_="found")
     start = "Near the center, but the ball is elsewhere, soccer, alpha cot"
     (line,) = [li for li in found.all("li") if li.text.startswith(start)]
@@ -252,7 +252,7 @@ def test_each_failures_images_are_listed_and_lead_to_their_cards(page: Element) 
     assert {link.attributes["href"] for link in line.all("a")} == {"#soccer-2-alpha-cot", "#soccer-4-alpha-cot"}
 
 
-def test_the_reader_is_sent_to_typical_and_agreeing_images_too(page: Element) -> None:
+def test_gallery_highlights_images_of_high_typical_and_low_disagreement(page: Element) -> None:
     (highlights,) = page.all("ul", class_="highlights")
     titles = [li.text.partition(":")[0] for li in highlights.all("li")]
     assert titles == [
@@ -263,20 +263,20 @@ def test_the_reader_is_sent_to_typical_and_agreeing_images_too(page: Element) ->
     assert all(li.all("a") for li in highlights.all("li"))
 
 
-def test_pictures_are_embedded_once_and_missing_ones_are_said(page: Element) -> None:
+def test_images_are_embedded_once_and_missing_files_are_counted(page: Element) -> None:
     (gallery,) = page.all("section", id="gallery")
     images = gallery.all("image")
-    assert len(images) == 5  # 6 scored images, one without a file
+    assert len(images) == 5  # One of 6 scored images has no file.
     assert all(image.attributes["href"].startswith("data:image/webp;base64,") for image in images)
     assert "1 image is shown without a picture" in gallery.text
     (bare,) = gallery.all("symbol", id="soccer-3-photo")
     assert not bare.all("image")
-    assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # its grid, which pictures bring along
-    assert len(bare.all("rect", fill="var(--rule)")) == 1  # its player
+    assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # Without an image, the grid is drawn here.
+    assert len(bare.all("rect", fill="var(--rule)")) == 1  # This is the player.
 
 
-def test_a_ball_in_a_corner_is_drawn_whole(page: Element) -> None:
-    # The ball of image 2 is in A10: its outline is 9 wide, half of it outside of the picture.
+def test_outline_of_a_ball_in_a_corner_is_not_cut_off(page: Element) -> None:
+    # The ball of image 2 is in A10. Its outline is 9 wide, and half of it is outside the image.
     (symbol,) = page.all("symbol", id="soccer-2-ball")
     left, top, wide, high = map(float, symbol.attributes["viewbox"].split())
     assert left <= -4.5
@@ -285,7 +285,7 @@ def test_a_ball_in_a_corner_is_drawn_whole(page: Element) -> None:
     assert top + high >= 360 + 4.5
 
 
-def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None:
+def test_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None:
     image = image_of(page, "soccer-1")
     label = image.all("figure")[0].all("svg")[0].attributes["aria-label"]
     assert label == "soccer 1: 12 guesses of people, most at D5 (83.3%) and D6 (16.7%). Ball: D5."
@@ -302,7 +302,7 @@ def test_a_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None
     assert card.all("li")[0].text == "Far from people, near a player"
 
 
-# What is missing ---------------------------------------------------------------------------------------------
+# Missing parts -----------------------------------------------------------------------------------------------
 
 
 def missing(page: Element) -> dict[str, str]:
@@ -311,7 +311,7 @@ def missing(page: Element) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path) -> None:
+def test_report_without_a_reference_explains_the_missing_sections(study: Path, tmp_path: Path) -> None:
     write_report(scoring_of(study, reference=None, bootstrap=0), tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     said = missing(page)
@@ -320,14 +320,14 @@ def test_without_a_reference_what_needs_one_says_so(study: Path, tmp_path: Path)
     assert len(page.all("section")) == len(SECTIONS)
     (gallery,) = page.all("section", id="gallery")
     assert len(gallery.all("details", class_="image")) == 6
-    assert len(gallery.all("article")) == 24  # four groups, with people
+    assert len(gallery.all("article")) == 24  # There are four groups on six images, including people.
     assert "None" not in gallery.text
     assert "nan" not in gallery.text
     assert "[" not in "".join(cell for row in rows(page, "headline") for cell in row)
 
 
 @pytest.mark.slow
-def test_without_players_and_participants_too(tmp_path: Path) -> None:
+def test_report_without_players_and_participants_explains_the_missing_sections(tmp_path: Path) -> None:
     bare = [scene.model_copy(update={"players": None}) for scene in scenes()]
     told = responses().with_columns(participant=pl.lit(None, pl.String), sample=1 + pl.int_range(pl.len()))
     counts, known = load_counts(told, bare, participants=True)
@@ -341,12 +341,12 @@ def test_without_players_and_participants_too(tmp_path: Path) -> None:
     assert "nearest-player is excluded" in page.all("section", id="mixture")[0].text.lower()
 
 
-def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) -> None:
+def test_long_names_are_shortened_in_figures_and_complete_in_tables(study: Path) -> None:
     long = "somebody/a-model-with-a-very-long-name-2025-01-01"
     told = responses().with_columns(pl.col("respondent").replace({"alpha": long, "beta": long.replace("very", "much")}))
     counts, known = load_counts(told, scenes(), participants=True)
     view = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))))
-    # The two would look the same: then they stay as they are.
+    # Both names would have the same short form, so they are not shortened.
     assert {view.labels(group)[0] for group in view.scored} == {"human", long, long.replace("very", "much")}
     told = told.filter(pl.col("respondent") != long.replace("very", "much"))
     counts, known = load_counts(told, scenes(), participants=True)
@@ -363,7 +363,7 @@ def test_long_names_are_shortened_in_figures_and_whole_in_tables(study: Path) ->
 
 
 @pytest.mark.slow
-def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
+def test_report_with_another_grid_has_no_center_window(tmp_path: Path) -> None:
     grids = (Grid(4, 8, 1280, 720), Grid(4, 8, 640, 360))
     known = [
         Scene(sport="padel", image=str(number), grid=grid, ball_cells=["A1"], players=[[0, 0, 50, 50]])
@@ -384,7 +384,7 @@ def test_another_grid_has_no_center_window(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_names_from_the_data_are_text_and_nothing_else(tmp_path: Path) -> None:
+def test_page_escapes_markup_in_names_from_the_data(tmp_path: Path) -> None:
     bad = "<script>$x$&\"'`y`"
     told = responses().with_columns(pl.col("respondent").replace("alpha", bad), pl.col("prompt").replace("cot", "<b>"))
     known = [scene.model_copy(update={"sport": f"<i>{scene.sport}"}) for scene in scenes()]

@@ -1,4 +1,4 @@
-"""Pages compute no numbers: they are rendered from a record, by modules that cannot compute statistics."""
+"""Test that pages are rendered from a record, by modules that do not compute statistics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.report.conftest import Written
 from tests.test_imports import imported, package_of
 
 NOT_PAGES = {"build.py", "guess_maps.py", "__init__.py"}
-"""`build` computes the record, then writes its page. `guess_maps` is a figure of arrays that the user gives."""
+"""Modules that may compute: `build` computes the record and writes its page; `guess_maps` draws the user's arrays."""
 
 PAGES = [
     *(
@@ -37,13 +37,13 @@ RECORDS = {
     *("metrics.metric", "metrics.registry", "report.numbers.change_records", "report.numbers.records"),
     *("scoring.tables", "cues.explanation_record", "cues.explanation_text"),
 }
-"""Modules of packages that compute, but which are records, descriptions of metrics, or words."""
+"""Modules of computing packages that contain only records, descriptions of metrics, or texts."""
 
 STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average", "nanmean", "default_rng", "cumsum"}
 
 
 def computing(path: Path) -> list[str]:
-    """Imports of modules that compute, and calls of statistics."""
+    """Return imports of modules that compute, and calls of statistical functions."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = [name.removeprefix("spotball_core.") for name in imported(tree, package_of(path))]
     found = [name for name in names if f"{name}.".startswith(tuple(f"{one}." for one in MAY_COMPUTE))]
@@ -53,18 +53,18 @@ def computing(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT / "spotball_core").as_posix())
-def test_modules_that_render_pages_compute_nothing(path: Path) -> None:
+def test_page_modules_do_not_import_or_call_statistics(path: Path) -> None:
     assert computing(path) == []
 
 
-def test_the_check_sees_what_computes() -> None:
+def test_computing_finds_imports_and_calls_in_modules_that_compute() -> None:
     assert len(PAGES) > 30
     assert set(computing(ROOT / "spotball_core/plots/guess_maps.py")) >= {"metrics.inputs", "metrics.strategy"}
     assert "mean" in computing(ROOT / "spotball_core/report/numbers/analyze.py")
 
 
 @pytest.mark.slow
-def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> None:
+def test_write_page_does_not_import_scoring_modules(written: Written, tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from spotball_core.report.numbers.records import PageReport\n"
@@ -102,7 +102,9 @@ def test_a_page_needs_nothing_that_scores(written: Written, tmp_path: Path) -> N
         ("page.n_images", 321, "321 images"),
     ],
 )
-def test_each_number_on_the_page_is_the_records(written: Written, path: str, value: float, shown: str) -> None:
+def test_changed_number_in_the_record_is_shown_on_the_page(
+    written: Written, path: str, value: float, shown: str
+) -> None:
     record = json.loads((written.out / "report.json").read_text(encoding="utf-8"))
     assert shown not in rendered(record)
     *parents, last = path.split(".")

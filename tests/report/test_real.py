@@ -1,4 +1,4 @@
-"""The report of the published data that is here: what it shows is what is known of them."""
+"""Test the report of the real soccer data against known numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.report.markup import parsed
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) -> None:
+def test_report_of_the_real_soccer_data_shows_the_published_numbers(real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "dataset")
     counts, scenes = load_counts([str(tmp_path / "dataset")], None, participants=True)
     scoring = Scoring(counts, scenes, ScorePolicy.standard(reference="human", bootstrap=0))
@@ -26,7 +26,7 @@ def test_the_page_tells_the_papers_soccer(real_release: Path, tmp_path: Path) ->
         (found,) = page.all("section", id=section)
         return found.all("li")[0].text
 
-    # 1441 of 7500 and 81 of 1000 responses; the 113.36 px of table 2.
+    # The accuracies are 1441 of 7500 and 81 of 1000 responses. Table 2 of the paper has 113.36 px.
     assert "human 19.2%" in said("accuracy")
     assert "gemini 8.1%" in said("accuracy")
     assert "human 113.4 px" in said("error")

@@ -1,4 +1,4 @@
-"""What the sections hand to charts and maps, against numbers worked out by hand on the hand-made study."""
+"""Test the data that sections pass to charts and maps, against hand-computed values on the synthetic study."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from spotball_core.scoring.score import load_counts
 from tests.report.study import GRID, responses, scenes
 
 
-def test_the_star_is_where_the_ball_is(view: PageView) -> None:
-    # Soccer's images with players are 1, 2 and 3: the ball is near a player in 2, on one in none.
+def test_truth_point_is_the_share_of_balls_near_and_on_players(view: PageView) -> None:
+    # Soccer images 1, 2 and 3 have known players. The ball is near a player only in image 2, and never on a player.
     assert sections_players.truth_point(view, "soccer") == (pytest.approx(1 / 3), 0.0)
-    # Volleyball's 1 has the ball under a player; nobody is on 2.
+    # In volleyball, the ball of image 1 overlaps a player, and image 2 has no players.
     assert sections_players.truth_point(view, "volleyball") == (1.0, 1.0)
 
 
-def test_points_are_the_scores_with_their_intervals(view: PageView) -> None:
+def test_proximity_points_are_the_scores_with_their_intervals(view: PageView) -> None:
     (picture,) = sections_players.proximity(view).pictures
     assert isinstance(picture.chart, ProximityChart)
     soccer = picture.chart.panels[0]
@@ -40,12 +40,12 @@ def test_points_are_the_scores_with_their_intervals(view: PageView) -> None:
         near, overlap = score.metrics["near_player_rate"], score.metrics["overlap_rate"]
         assert (point.near, point.near_ends) == (near.value, near.ci95)
         assert (point.overlap, point.overlap_ends) == (overlap.value, overlap.ci95)
-    # 10 of alpha's 30 parsed guesses to these are on the player in the corner.
+    # Of alpha's 30 parsed guesses on these images, 10 are on the player in the corner.
     (alpha,) = [point for point in soccer.points if (point.respondent, point.prompt) == ("alpha", "base")]
     assert alpha.overlap == pytest.approx(1 / 3)
 
 
-def test_crowds_are_counted_where_somebody_looked(view: PageView) -> None:
+def test_density_section_excludes_images_with_unknown_players(view: PageView) -> None:
     section = sections_players.density(view)
     chart = section.pictures[0].chart
     assert isinstance(chart, StripChart)
@@ -59,7 +59,7 @@ def test_crowds_are_counted_where_somebody_looked(view: PageView) -> None:
     )
 
 
-def test_the_distances_chart_runs_from_people_to_uniform_guessing(view: PageView) -> None:
+def test_alignment_chart_has_lines_for_people_and_uniform_guessing(view: PageView) -> None:
     (section,) = [section for section in all_sections(view) if section.name == "alignment"]
     chart = section.pictures[0].chart
     assert isinstance(chart, DotChart)
@@ -72,7 +72,7 @@ def test_the_distances_chart_runs_from_people_to_uniform_guessing(view: PageView
         assert [dot.color for dot in panel.dots] == ["#b8458f", "#b8458f", "#2d2380"]
 
 
-def test_weights_are_the_mixtures(view: PageView) -> None:
+def test_mixture_chart_shows_the_weights_of_the_mixtures(view: PageView) -> None:
     section = sections_people.mixture(view)
     chart = section.pictures[0].chart
     assert isinstance(chart, MixtureChart)
@@ -84,7 +84,7 @@ def test_weights_are_the_mixtures(view: PageView) -> None:
             assert ("people" in mix.weights) == (group.respondent != "human")
 
 
-def test_maps_hold_the_pooled_guesses_of_the_scored_images(view: PageView) -> None:
+def test_maps_show_the_pooled_guesses_of_the_scored_images(view: PageView) -> None:
     figure = sections_people.where(view).maps
     assert figure is not None
     soccer, volleyball = figure.chart.sports
@@ -95,13 +95,13 @@ def test_maps_hold_the_pooled_guesses_of_the_scored_images(view: PageView) -> No
         "35 guesses, 4 images",
     ]
     assert volleyball.maps[1].size == "24 guesses, 2 images"
-    # The control, which alpha answered with A1, is not in: 15 of 35 are at A1.
+    # Alpha also answered A1 on the control, which is excluded, so 15 of 35 guesses are at A1.
     assert "most at A1 (42.9%)" in soccer.maps[2].alt
     assert figure.window is not None
     assert (figure.window.x, figure.window.y, figure.window.wide, figure.window.high) == (128, 60, 320, 180)
 
 
-def test_maps_of_a_sport_share_a_scale() -> None:
+def test_maps_of_a_sport_share_a_color_scale() -> None:
     def cells(**shares: float) -> CellMap:
         on_grid = np.zeros(60)
         on_grid[[GRID.index(label) for label in shares]] = list(shares.values())
@@ -118,7 +118,7 @@ def test_maps_of_a_sport_share_a_scale() -> None:
 
 
 @pytest.mark.slow
-def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: PageView) -> None:
+def test_gallery_shows_baselines_only_if_there_are_no_models(view: PageView) -> None:
     with_baseline = responses().with_columns(
         kind=pl.when(pl.col("respondent") == "beta").then(pl.lit("baseline")).otherwise("kind")
     )
@@ -137,7 +137,7 @@ def test_baselines_are_shown_image_by_image_only_where_nobody_else_is(view: Page
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}
 
 
-def test_a_sentence_does_not_list_dozens_of_names(view: PageView) -> None:
+def test_largest_weight_sentence_counts_many_names_instead_of_listing_them(view: PageView) -> None:
     mixture = next(mix for mix in view.page.mixtures if mix.respondent == "beta")
     few = sections_people._largest({"a": mixture, "b": mixture})
     assert "has the largest weight for a and b (" in few

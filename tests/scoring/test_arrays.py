@@ -1,4 +1,4 @@
-"""Scores of arrays are those of files; scikit-learn calls them as it calls its own."""
+"""Test that scores of arrays equal those of files, and that scikit-learn can use them as scorers."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from spotball_core.counting.responses import read_counts
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.groups import Scoring
+from tests.failures import raises
 
 SCENES = tuple(scene for scene in synthetic_scenes(40, seed=3) if not scene.control)
 GRID = Grid.standard()
@@ -46,7 +47,7 @@ def boxes() -> np.ndarray[Any, np.dtype[np.float64]]:
     )
 
 
-def test_they_are_the_reports() -> None:
+def test_score_arrays_equals_the_scores_of_score() -> None:
     counts = read_counts(baseline_responses(SCENES, ["center"], samples=10, seed=0), SCENES) + read_counts(
         baseline_responses(SCENES, ["oracle"], samples=30, seed=0), SCENES
     )
@@ -59,21 +60,21 @@ def test_they_are_the_reports() -> None:
     assert Scoring(counts, SCENES, ScorePolicy.standard(reference="oracle")).groups
 
 
-def test_only_what_was_given_is_scored() -> None:
+def test_score_arrays_returns_only_metrics_whose_inputs_are_given() -> None:
     found = score_arrays(["D5", None], ["D5", "D6"])
     assert {key for key in METRICS if METRICS[key].needs in ((), ("truth",))} == set(found)
     assert (found["accuracy"], found["euclidean_error"]) == (0.5, 0.0)
     assert np.isnan(score_arrays(["D5"], [None])["accuracy"])
 
 
-def test_images_may_count_differently() -> None:
+def test_score_arrays_with_sample_weight_equals_repeated_images() -> None:
     truth, guesses = ["D5", "D6", "A1"], ["D5", "D5", "B1"]
     weighted = score_arrays(guesses, truth, sample_weight=[2, 0, 1])
     # A single response per image cannot be matched.
     assert weighted == pytest.approx(score_arrays(["D5", "D5", "B1"], ["D5", "D5", "A1"]), nan_ok=True)
 
 
-def test_frames_and_columns() -> None:
+def test_score_arrays_accepts_a_data_frame_and_a_series() -> None:
     truth, guesses = pd.Series(["D5", "D6"]), pd.DataFrame({"D5": [0.5, 0.5], "D6": [0.5, 0.5]})
     assert score_arrays(guesses, truth)["accuracy"] == 0.5
 
@@ -81,17 +82,19 @@ def test_frames_and_columns() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        ({"metrics": ["f1"]}, OptionError, "unknown metric 'f1'"),
-        ({"metrics": ["wasserstein"]}, OptionError, "wasserstein needs reference"),
-        ({"metrics": ["overlap_rate"]}, OptionError, "overlap_rate needs players"),
-        ({"reference": ["D5"]}, DistributionError, "reference"),
-        ({"sample_weight": [1]}, DistributionError, "sample_weight"),
-        ({"sample_weight": 1}, DistributionError, "sample_weight"),
-        ({"sample_weight": [[1], [1]]}, DistributionError, "sample_weight"),
+        ({"metrics": ["f1"]}, OptionError, "unknown-name"),
+        ({"metrics": ["wasserstein"]}, OptionError, "missing-option"),
+        ({"metrics": ["overlap_rate"]}, OptionError, "missing-option"),
+        ({"reference": ["D5"]}, DistributionError, "wrong-shape:reference"),
+        ({"sample_weight": [1]}, DistributionError, "wrong-shape:sample_weight"),
+        ({"sample_weight": 1}, DistributionError, "wrong-shape:sample_weight"),
+        ({"sample_weight": [[1], [1]]}, DistributionError, "wrong-shape:sample_weight"),
     ],
 )
-def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], text: str) -> None:
-    with pytest.raises(error, match=text):
+def test_score_arrays_with_unusable_options_is_an_error(
+    call: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with raises(error, text):
         score_arrays(["D5", "D5"], ["D5", "D6"], **call)
 
 
@@ -105,12 +108,12 @@ def test_what_cannot_be_scored(call: dict[str, Any], error: type[Exception], tex
     ],
 )
 def test_score_arrays_of_other_lengths_is_an_error(guesses: Any, truth: Any, name: str) -> None:
-    with pytest.raises(DistributionError, match=name):
+    with raises(DistributionError, "wrong-shape:guesses"):
         score_arrays(guesses, truth)
 
 
 class Nearest:
-    """An estimator that knows the training set's shares of cells."""
+    """Predict the shares of cells in the training set as probabilities."""
 
     def fit(self, X: object, y: list[str]) -> Nearest:
         self.classes_, counts = np.unique(y, return_counts=True)
@@ -122,20 +125,20 @@ class Nearest:
 
 
 class Labels:
-    """An estimator that gives labels alone."""
+    """Predict only labels, without probabilities."""
 
     def predict(self, X: list[object]) -> list[str]:
         return ["D5"] * len(X)
 
 
-def test_a_scorer() -> None:
+def test_scorer_uses_probabilities_or_labels_and_negates_errors() -> None:
     known = Nearest().fit([0, 1, 2, 3], ["D5", "D5", "D5", "D7"])
     assert scorer("accuracy")(known, [0, 1], ["D5", "D7"]) == 0.5
     assert scorer("euclidean_error")(known, [0], ["D5"]) == -32.0
     assert scorer("accuracy")(Labels(), [0, 1], ["D5", "D6"]) == 0.5
 
 
-def test_a_scorer_takes_weights() -> None:
+def test_scorer_applies_sample_weight() -> None:
     truth, weights = ["D5", "D7", "A1"], [3.0, 1.0, 0.0]
     for key, sign in (("accuracy", 1), ("euclidean_error", -1)):
         expected = score_arrays(["D5"] * 3, truth, metrics=[key], sample_weight=weights)[key]
@@ -144,7 +147,7 @@ def test_a_scorer_takes_weights() -> None:
 
 
 @pytest.mark.parametrize("grid", [None, Grid(4, 8, 1280, 720)])
-def test_a_scorer_is_picklable(grid: Grid | None) -> None:
+def test_scorer_can_be_pickled(grid: Grid | None) -> None:
     made = scorer("euclidean_error", grid=grid)
     made(Labels(), [0], ["D6"])
     copy = pickle.loads(pickle.dumps(made))
@@ -153,7 +156,7 @@ def test_a_scorer_is_picklable(grid: Grid | None) -> None:
 
 
 def _search(**options: Any) -> Any:
-    """A grid search over two numbers of neighbors, of which 1 is better, with weights of the images."""
+    """Return a grid search over two numbers of neighbors (1 is better), its data, and weights of the images."""
     sklearn = pytest.importorskip("sklearn", reason="needs scikit-learn")
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.neighbors import KNeighborsClassifier
@@ -162,26 +165,26 @@ def _search(**options: Any) -> Any:
     images = np.array([GRID.position(label) for label in truth]) + np.random.default_rng(0).normal(
         size=(60, 2), scale=0.3
     )
-    images[::5] = images[1::5]  # These images look like others.
+    images[::5] = images[1::5]  # These images look like images with other labels.
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 40]}, cv=KFold(3), **options)
     return sklearn, search, images, truth, np.where(np.arange(60) % 5 == 0, 4.0, 1.0)
 
 
-def test_a_grid_search_on_two_processes() -> None:
+def test_scorer_works_in_a_grid_search_with_two_processes() -> None:
     _, search, images, truth, _ = _search(scoring=scorer("euclidean_error"), n_jobs=2)
     search.fit(images, truth)
     assert search.best_params_ == {"n_neighbors": 1}
     assert search.best_score_ == search.cv_results_["mean_test_score"].max() < 0
 
 
-def test_a_grid_search_with_several_metrics() -> None:
+def test_scorers_work_in_a_grid_search_with_several_metrics() -> None:
     metrics = ("accuracy", "energy_score")
     _, search, images, truth, _ = _search(scoring={key: scorer(key) for key in metrics}, refit="energy_score")
     search.fit(images, truth)
     assert all(np.isfinite(search.cv_results_[f"mean_test_{key}"]).all() for key in metrics)
 
 
-def test_weights_in_a_grid_search() -> None:
+def test_scorer_receives_sample_weight_in_a_grid_search_if_requested() -> None:
     weighted = scorer("accuracy").set_score_request(sample_weight=True)
     assert pickle.loads(pickle.dumps(weighted)) == weighted
     sklearn, search, images, truth, weights = _search(scoring=weighted)
@@ -209,18 +212,18 @@ def test_weights_in_a_grid_search() -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("near_player_rate", "near_player_rate needs players"),
-        ("wasserstein", "wasserstein needs reference"),
-        ("center_ratio", "center_ratio cannot be a scorer. Use a metric that compares guesses with the ground truth"),
-        ("image_entropy", "image_entropy cannot be a scorer. Use a metric that compares guesses with the ground truth"),
+        ("near_player_rate", "missing-option"),
+        ("wasserstein", "missing-option"),
+        ("center_ratio", "invalid-option"),
+        ("image_entropy", "invalid-option"),
     ],
 )
-def test_not_all_can_be_maximized(key: str, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_scorer_of_an_unsuitable_metric_raises_option_error(key: str, message: str) -> None:
+    with raises(OptionError, message):
         scorer(key)
 
 
-def test_masked_images_are_left_out() -> None:
+def test_score_arrays_excludes_masked_images() -> None:
     truth = np.array([GRID.mask([cell]) for cell in ("C4", "C5", "D5")])
     guesses, boxes = np.eye(3, 60) * 5 + 1, np.array([[[0, 0, 200, 200]]] * 3, dtype=float)
     mask = np.zeros((3, 60), dtype=bool)
@@ -230,13 +233,13 @@ def test_masked_images_are_left_out() -> None:
     kept = [0, 2]
     options = {"reference": (guesses[::-1] + 1)[kept], "players": boxes[kept]}
     expected = score_arrays(guesses[kept], truth[kept], **options)
-    # The truth of pooled metrics is that of all images, answered or not.
-    # What matched metrics draw at random for an image depends on the images before it.
+    # Pooled metrics use the truth of all images, including images without answers.
+    # The random draws of matched metrics for an image depend on the images before it.
     pooled = {"center_ratio", "symmetric_center_bias"} | {key for key in METRICS if METRICS[key].is_matched}
     assert {key: value for key, value in found.items() if key not in pooled} == pytest.approx(
         {key: value for key, value in expected.items() if key not in pooled}
     )
-    with pytest.raises(DistributionError, match="sample_weight has 1 masked values"):
+    with raises(DistributionError, "invalid-distribution:sample_weight"):
         score_arrays(guesses, truth, sample_weight=np.ma.array([1, 1, 1], mask=[0, 0, 1]))
     with pytest.raises(GridError, match="a box has"):
         score_arrays(guesses, truth, players=np.ma.masked_equal(boxes, 200))

@@ -1,4 +1,4 @@
-"""The noise ceiling against plain loops, by hand, and on crowds whose ceiling is known."""
+"""Test the noise ceiling against plain loops, hand-computed values, and simulations with a known ceiling."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from spotball_core.typing import FloatArray
 from tests.conftest import THOROUGH
+from tests.failures import raises
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 
 
@@ -26,8 +27,11 @@ def one(scoring: Scoring, **choices: int) -> Ceiling:
     return found
 
 
-def test_two_people_have_one_split() -> None:
-    """C3 against C5 on one image, 128 px; C3 against C3 on the other: 64 px on average, whoever is in which half."""
+def test_split_half_of_two_people_equals_the_hand_computed_distance() -> None:
+    """Check the only split of two people: C3 and C5 are 128 px apart on one image, and both are C3 on the other.
+
+    The mean distance is therefore 64 px.
+    """
     people = np.zeros((2, 2, 60))
     people[0, :, 22] = 1.0
     people[1, 0, 24] = people[1, 1, 22] = 1.0
@@ -38,7 +42,7 @@ def test_two_people_have_one_split() -> None:
     assert found.uniform == pytest.approx(wasserstein(np.ones((2, 60)), people.sum(axis=0)).mean())
 
 
-def test_split_half_by_plain_loops() -> None:
+def test_split_half_equals_that_of_plain_loops() -> None:
     rng = np.random.default_rng(0)
     people, known = crowd(rng, 5, 4), varied_scenes(4)
     found = one(scoring_of(known, {"human/base": people}, reference="human"), splits=9, seed=3)
@@ -53,12 +57,12 @@ def test_split_half_by_plain_loops() -> None:
     assert found.split_half.value == pytest.approx(np.mean(distances))
 
 
-def test_halves_are_split_evenly_and_at_random() -> None:
+def test_split_half_of_random_splits_approaches_the_mean_over_all_splits() -> None:
     rng = np.random.default_rng(1)
     known = varied_scenes(2)
     people = crowd(rng, 6, 2)
     scoring = scoring_of(known, {"human/base": people}, reference="human", bootstrap=0)
-    # Over all 10 ways of splitting six people into halves of three.
+    # The expected value is the mean over all ways to split six people into halves of three.
     from itertools import combinations
 
     every = [
@@ -68,7 +72,7 @@ def test_halves_are_split_evenly_and_at_random() -> None:
     assert one(scoring, splits=3000).split_half.value == pytest.approx(np.mean(every), rel=0.02)
 
 
-def test_more_people_agree_better() -> None:
+def test_split_half_distance_decreases_with_more_people() -> None:
     rng = np.random.default_rng(2)
     known, people = scenes(10), crowd(rng, 40, 10)
     few, many = (
@@ -79,7 +83,7 @@ def test_more_people_agree_better() -> None:
 
 
 @pytest.mark.slow
-def test_scores_run_from_uniform_guessing_to_people() -> None:
+def test_ceiling_score_is_0_for_uniform_guessing_and_relative_to_people() -> None:
     rng = np.random.default_rng(3)
     known, people = varied_scenes(12), crowd(rng, 20, 12)
     answers = {"human/base": people, "uniform/base": np.full((12, 60), 1 / 60), "m/cot": drawn(rng, 12, 20)}
@@ -99,11 +103,11 @@ def test_scores_run_from_uniform_guessing_to_people() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [10, 20, 50, 150])
-def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) -> None:
-    """A respondent that draws from people's own distribution; the matched distance has a small error at 20 responses.
+def test_ceiling_score_of_a_perfect_respondent_is_1_for_any_number_of_responses(samples: int) -> None:
+    """Check that a respondent that samples from people's distribution has a score near 1.
 
-    Over 40 benchmarks other than these, the mean was 0.92 (standard error 0.03) with 20 responses and 1.00 (0.02) with
-    50, so the mean of a few may differ from 1 by 0.08 and three standard errors.
+    The matched distance has a small bias at 20 responses. Over 40 other benchmarks, the mean was 0.92 (standard error
+    0.03) with 20 responses and 1.00 (0.02) with 50, so the mean may differ from 1 by 0.08 plus three standard errors.
     """
     scores, n = [], 12 if THOROUGH else 6
     for seed in range(n):
@@ -117,7 +121,7 @@ def test_a_perfect_respondent_scores_1_at_any_number_of_responses(samples: int) 
     assert np.mean(scores) == pytest.approx(1.0, abs=0.08 + 3 * np.std(scores) / np.sqrt(n))
 
 
-def test_scores_are_on_the_groups_own_images() -> None:
+def test_ceiling_score_uses_only_the_images_that_the_group_answered() -> None:
     rng = np.random.default_rng(4)
     known, people = varied_scenes(6), crowd(rng, 80, 6)
     part = drawn(rng, 6, 150)
@@ -131,7 +135,7 @@ def test_scores_are_on_the_groups_own_images() -> None:
     assert found.score["soccer/m/base"].value == pytest.approx(alone.score["soccer/m/base"].value, abs=0.05)
 
 
-def test_the_sampling_floor_is_what_samples_of_people_get() -> None:
+def test_sampling_floor_equals_the_distance_of_simulated_samples_of_people() -> None:
     rng = np.random.default_rng(5)
     known, people = varied_scenes(8), crowd(rng, 20, 8)
     total = people.sum(axis=0)
@@ -144,7 +148,7 @@ def test_the_sampling_floor_is_what_samples_of_people_get() -> None:
     assert found["soccer/many/base"] < found["soccer/few/base"] / 2
 
 
-def test_answers_in_parts_are_not_sampled() -> None:
+def test_sampling_floor_of_probabilities_is_0() -> None:
     rng = np.random.default_rng(6)
     people = crowd(rng, 6, 3)
     shares = people.sum(axis=0) / 18
@@ -152,11 +156,12 @@ def test_answers_in_parts_are_not_sampled() -> None:
     assert found.sampling_floor["soccer/m/base"] == 0.0
 
 
-def test_leave_one_out_accuracy_by_hand() -> None:
-    """Three people. First image: two say C3 (true), one F10. Second: C3 (true), A1, A2, one each.
+def test_leave_one_out_accuracy_equals_the_hand_computed_value() -> None:
+    """Check the leave-one-out accuracy of three people on two images.
 
-    First image, leaving out one of the two: C3 and F10 tie, 1/2; leaving out the third: C3, 1. Mean 2/3.
-    Second, leaving out the one who is right: nobody else is, 0; leaving out another: a tie of two, 1/2. Mean 1/3.
+    On the first image, two people name C3 (correct) and one names F10. Without one of the two, C3 and F10 tie (1/2);
+    without the third, C3 leads (1). The mean is 2/3. On the second image, the people name C3 (correct), A1 and A2.
+    Without the correct person, no answer is correct (0); without another, two cells tie (1/2). The mean is 1/3.
     """
     people = np.zeros((3, 2, 60))
     people[[0, 1], 0, 22] = people[2, 0, 59] = 1.0
@@ -169,7 +174,7 @@ def test_leave_one_out_accuracy_by_hand() -> None:
     assert found.participant_accuracy.value == scoring.report().group("human").metrics["accuracy"].value
 
 
-def test_images_without_truth_have_no_accuracy() -> None:
+def test_ceiling_accuracy_excludes_images_without_truth() -> None:
     rng = np.random.default_rng(7)
     known = [scene(0, ball_cells=None), scene(1)]
     found = one(scoring_of(known, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
@@ -181,17 +186,17 @@ def test_images_without_truth_have_no_accuracy() -> None:
     assert found.leave_one_out_accuracy.reason == "too few responses, or no ground truth"
 
 
-def test_people_who_did_not_answer_all_images() -> None:
+def test_split_half_excludes_images_that_only_one_person_answered() -> None:
     rng = np.random.default_rng(8)
     people = crowd(rng, 4, 3)
-    people[1:, 2] = 0.0  # only one person answered the third image: one half never did
+    people[1:, 2] = 0.0  # Only one person answered the third image, so one half has no answers.
     found = one(scoring_of(scenes(3), {"human/base": people, "m/base": drawn(rng, 3, 9)}, reference="human"), splits=4)
     assert found.split_half.n_images == 2
     assert found.n_images == 3
     assert all(score.value is not None for score in found.score.values())
 
 
-def test_each_sport_has_its_own_and_its_own_unit() -> None:
+def test_noise_ceiling_is_computed_per_sport_in_the_chosen_unit() -> None:
     rng = np.random.default_rng(9)
     wide = [Scene.model_validate(one.model_dump() | {"width": 1280, "height": 720}) for one in varied_scenes(3, "golf")]
     known = [*varied_scenes(3), *wide]
@@ -214,7 +219,7 @@ def test_each_sport_has_its_own_and_its_own_unit() -> None:
     assert [set(found.score) for found in pooled.ceilings] == [{"m/base"}, {"m/base"}]
 
 
-def test_seeds_decide() -> None:
+def test_noise_ceiling_is_reproducible_and_changes_with_the_seed() -> None:
     rng = np.random.default_rng(10)
     scoring = scoring_of(varied_scenes(5), {"human/base": crowd(rng, 9, 5), "m/b": drawn(rng, 5, 9)}, reference="human")
     first, again, other = (one(scoring, splits=5, seed=seed) for seed in (0, 0, 1))
@@ -224,12 +229,12 @@ def test_seeds_decide() -> None:
     assert first.signature.endswith("|splits:5|splits-seed:0")
 
 
-def test_where_there_is_no_ceiling() -> None:
+def test_noise_ceiling_without_reference_splits_or_participants_raises_or_warns() -> None:
     rng = np.random.default_rng(11)
     people, other = crowd(rng, 4, 3), drawn(rng, 3, 9)
-    with pytest.raises(OptionError, match="reference"):
+    with raises(OptionError, "missing-option"):
         noise_ceiling(scoring_of(scenes(3), {"human/base": people}))
-    with pytest.raises(OptionError, match="splits"):
+    with raises(OptionError, "invalid-option:splits"):
         noise_ceiling(scoring_of(scenes(3), {"human/base": people}, reference="human"), splits=0)
     for answers in (other, people[:1]):
         found = noise_ceiling(scoring_of(scenes(3), {"human/base": answers}, reference="human"))
@@ -238,7 +243,10 @@ def test_where_there_is_no_ceiling() -> None:
 
 @pytest.mark.real
 def test_soccer_halves_are_29_px_apart(real_release: object) -> None:
-    """About 28.6 px over many splits; a hundred of them are within 0.7 px of that (3 standard errors of 0.22 px)."""
+    """Check the split-half distance of the real soccer data.
+
+    It is about 28.6 px over many splits, and a mean of 100 splits is within 0.7 px (3 standard errors of 0.22 px).
+    """
     from spotball_core.release.convert import import_release
 
     release = import_release(str(real_release))

@@ -1,4 +1,4 @@
-"""The first screen of a scoring: the sentence, the means over sports, and what fits into 80 columns."""
+"""Test the summary of a report: the headline, the means over sports, and the table of 80 columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sentence(scored: ScoreReport) -> str:
     return headline(scored, summary_rows(scored))
 
 
-def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
+def test_headline_states_people_first_and_then_the_best_other_respondent() -> None:
     scored = report(
         *(group(sport, "human", "human", 0.3) for sport in SPORTS),
         *(group(sport, "m", "model", 0.1) for sport in SPORTS),
@@ -45,7 +45,7 @@ def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
         *(group(sport, "oracle", "baseline", 1.0) for sport in SPORTS),
         reference="human",
     )
-    # Half of 0.01 and of 0.02 times the root of 3 is 0.6 and 1.2 percent.
+    # The half-widths 0.01 and 0.02 divided by the square root of 3 are 0.6 and 1.2 percent.
     assert sentence(scored) == (
         "human finds the ball in 30.0% [29.4, 31.2] of guesses; the best of 2 others, m (cot), finds it in 20.0% "
         "[19.4, 21.2] (mean over 3 sports, 150 images; 95% intervals)."
@@ -63,11 +63,13 @@ def test_people_are_stated_first_and_then_the_best_of_the_others() -> None:
         ([("m", None)], "There is no accuracy, because the ball's cells are unknown for these images."),
     ],
 )
-def test_without_people_the_best_is_stated(groups: list[tuple[str, float | None]], expected: str) -> None:
+def test_headline_without_people_states_the_best_respondent(
+    groups: list[tuple[str, float | None]], expected: str
+) -> None:
     assert sentence(report(*(group("soccer", name, "model", value) for name, value in groups))) == expected
 
 
-def test_the_table_fits_80_columns_and_never_breaks_a_name() -> None:
+def test_summary_fits_80_columns_and_shortens_long_names() -> None:
     long = "a-vision-language-model-with-a-very-long-name-2026"
     names = ["human", long, *(f"model-{n}" for n in range(12))]
     groups = [
@@ -89,28 +91,28 @@ def test_the_table_fits_80_columns_and_never_breaks_a_name() -> None:
     assert lines[-1] == "spotball|v:1"
 
 
-def test_rows_of_different_sports_are_not_compared_without_a_warning() -> None:
+def test_summary_warns_if_rows_cover_different_sports() -> None:
     both = report(group("soccer", "m", "model", 0.1), group("soccer", "n", "model", 0.1))
     assert "same sports" not in to_summary(both)
     apart = report(group("soccer", "m", "model", 0.1), group("volleyball", "n", "model", 0.1))
     assert "the rows cover different sports" in " ".join(to_summary(apart).split())
 
 
-def test_a_mean_has_no_value_where_a_sport_has_none() -> None:
+def test_mean_over_sports_with_a_missing_value_has_no_value() -> None:
     missing = MetricValue(value=None, reason="no boxes")
     assert mean_over_sports([MetricValue(value=0.2), missing]) == missing
     assert mean_over_sports([MetricValue(value=0.2), MetricValue(value=0.4)]).ci95 is None
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 0.2)), min_size=2, max_size=5))
-def test_symmetric_intervals_are_added_as_standard_errors_are(sports: list[tuple[float, float]]) -> None:
+def test_mean_over_sports_combines_symmetric_intervals_as_standard_errors(sports: list[tuple[float, float]]) -> None:
     combined = mean_over_sports([MetricValue(value=m, ci95=(m - half, m + half)) for m, half in sports])
     mean, half = np.mean([m for m, _ in sports]), np.sqrt(sum(h**2 for _, h in sports)) / len(sports)
     assert combined.ci95 == pytest.approx((mean - half, mean + half))
 
 
-def test_the_interval_is_that_of_resampled_means() -> None:
-    """Percentiles of 20,000 means, whose images are drawn apart in each sport, over skewed values."""
+def test_mean_over_sports_interval_matches_percentiles_of_resampled_means() -> None:
+    """Compare with percentiles of 20,000 means of skewed values, with images resampled separately in each sport."""
     rng = np.random.default_rng(0)
     images = [rng.beta(0.5, 3, 50) for _ in SPORTS]
     draws = [resample_weights(50, 20_000, seed) @ values / 50 for seed, values in enumerate(images)]

@@ -1,4 +1,4 @@
-"""Score reports as text, CSV and Markdown: nothing is lost, cut or changed on the way."""
+"""Test score reports as text, CSV and Markdown: no number is lost, cut or changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def report(groups: list[GroupScore] | None = None, *, warnings: tuple[str, ...] 
 
 
 def group(respondent: str, factor: float = 1.0, **changed: MetricValue) -> GroupScore:
-    """A group whose every metric has a number of its own, a deviation and an interval."""
+    """Return a group with a different value, a deviation and an interval for each metric."""
     metrics = {}
     for number, key in enumerate(METRICS, start=1):
         value = number * factor / (100 if METRICS[key].unit == "share" else 1) + 1 / 3000
@@ -62,7 +62,7 @@ def said(number: float, unit: str) -> str:
 
 
 def numbers(one: ScoreReport) -> list[str]:
-    """Every number of a report as the text and Markdown tables are to show it."""
+    """Return every number of a report as the text and Markdown tables must show it."""
     found = ["50", "7,500", "14"]
     for scored in one.groups:
         for key, value in scored.metrics.items():
@@ -76,7 +76,7 @@ def numbers(one: ScoreReport) -> list[str]:
 
 class TestText:
     @pytest.mark.parametrize("width", [60, 80, 100, 132, 200, 1000])
-    def test_no_number_is_cut_however_narrow(self, width: int) -> None:
+    def test_text_of_any_width_shows_every_number_in_full(self, width: int) -> None:
         text = printed(report(), width)
         for number in numbers(report()):
             assert number in text
@@ -84,11 +84,11 @@ class TestText:
         tabular = text.split("\n- ")[0].split("The number after ± is the standard deviation")[0]
         assert max(map(len, tabular.splitlines())) <= width
 
-    def test_names_are_on_every_line_of_every_table(self) -> None:
+    def test_text_repeats_the_names_in_every_table(self) -> None:
         text = printed(report(), 80)
         assert text.count("gpt-4o") == text.count("sport") > 6
 
-    def test_families_have_one_title_each(self) -> None:
+    def test_text_has_one_title_per_metric_family(self) -> None:
         lines = [line.strip() for line in printed(report(), 80).splitlines()]
         titles = [
             "Scored",
@@ -100,7 +100,7 @@ class TestText:
         assert [line for line in lines if line in titles] == titles
 
     @pytest.mark.parametrize("name", ["meta-llama/Llama-3.2-90B-Vision-Instruct-" + "x" * 60, "日本語" * 10])
-    def test_a_long_name_is_folded_and_not_cut(self, name: str) -> None:
+    def test_text_wraps_a_long_name_and_does_not_cut_it(self, name: str) -> None:
         text = printed(report([group(name)]), 80)
         for number in numbers(report([group(name)])):
             assert number in text
@@ -108,7 +108,7 @@ class TestText:
         letters = "".join(re.findall(r"[^\s]+", text))
         assert all(sign in letters for sign in set(name))
 
-    def test_the_foot(self) -> None:
+    def test_text_ends_with_warnings_legend_and_signature(self) -> None:
         one = report(warnings=("first", "second"))
         assert printed(one).splitlines()[-4:] == [
             "warning: first",
@@ -124,7 +124,7 @@ class TestText:
             report(cluster="participant")
         )
 
-    def test_each_reason_once_with_its_metrics_and_groups(self) -> None:
+    def test_text_lists_each_reason_once_with_its_metrics_and_groups(self) -> None:
         lost = MetricValue(value=None, reason="no player boxes")
         some = MetricValue(value=1.0, n_images=3, reason="2 images without ground truth left out")
         groups = [
@@ -136,7 +136,7 @@ class TestText:
         assert "- Accuracy of soccer/a/base: 2 images without ground truth left out\n" in text
         assert text.count("no player boxes") == 1
 
-    def test_what_is_undefined_is_a_dash_and_undefined_for_all_is_no_column(self) -> None:
+    def test_text_shows_a_dash_for_undefined_and_hides_columns_undefined_for_all(self) -> None:
         lost = MetricValue(value=None, reason="no reference")
         none = {"brier_score": lost, "brier_score_matched": lost}
         text = printed(report([group("a", accuracy=lost, **none), group("b", **none)]))
@@ -144,36 +144,36 @@ class TestText:
         assert re.split(r"\s{2,}", row.strip())[3] == "-"
         assert "Brier" not in text.split("\n- ")[0]
 
-    def test_heads_name_units_and_choices(self) -> None:
+    def test_text_column_heads_name_units_and_policy_choices(self) -> None:
         text = printed(report(wasserstein_unit="cell", top_k=5))
         assert "Wasserstein distance (cell)" in text
         assert "Top-5 accuracy (%)" in text
         assert "Euclidean error (px)" in text
         assert "1D Wasserstein distance (px)" in text
 
-    def test_a_unit_of_its_own_has_more_digits(self) -> None:
+    def test_text_shows_wasserstein_in_diagonals_with_three_digits(self) -> None:
         value = MetricValue(value=0.12345, sd=0.05, ci95=(0.1, 0.2))
         assert "0.123 ± 0.050" in printed(report([group("a", wasserstein=value)], wasserstein_unit="diagonal"))
 
     @pytest.mark.parametrize("by", [("sport",), ("prompt",), ()])
-    def test_other_groups(self, by: tuple[str, ...]) -> None:
+    def test_text_of_groups_without_respondents_shows_every_number(self, by: tuple[str, ...]) -> None:
         text = printed(report(by=by))
         assert "respondent" not in text.split("|")[0]
         for number in numbers(report()):
             assert number in text
 
-    def test_no_escape_codes_where_there_is_no_terminal(self) -> None:
+    def test_text_without_a_terminal_has_no_escape_codes(self) -> None:
         text = tables.to_text(report())
         assert "\x1b" not in text
         assert text == tables.to_text(report(), to_terminal=True)
         assert all(line == line.rstrip() for line in text.splitlines())
 
-    def test_codes_in_names_are_not_markup(self) -> None:
+    def test_text_shows_markup_in_names_unchanged(self) -> None:
         assert "[bold]x[/bold]" in printed(report([group("[bold]x[/bold]")]))
 
 
 class TestMarkdown:
-    def test_tables_are_tables(self) -> None:
+    def test_markdown_tables_are_well_formed(self) -> None:
         text = tables.to_markdown(report())
         blocks = re.findall(r"\*\*(.+)\*\*\n\n((?:\|.*\n)+)\n", text)
         assert [title for title, _ in blocks][:2] == ["Scored", "Task performance"]
@@ -184,12 +184,12 @@ class TestMarkdown:
             assert {cell.strip() for cell in rows[1][3:]} == {"---:"}
             assert [row[1].strip() for row in rows[2:]] == ["human", "gpt-4o", "a\\|b"]
 
-    def test_every_number_is_there(self) -> None:
+    def test_markdown_contains_every_number(self) -> None:
         text = tables.to_markdown(report())
         for number in numbers(report()):
             assert number in text
 
-    def test_the_signature_is_at_the_foot_on_a_line_of_its_own(self) -> None:
+    def test_markdown_ends_with_the_signature_on_a_separate_line(self) -> None:
         one = report(warnings=("careful",))
         lines = tables.to_markdown(one).splitlines()
         assert lines[-1] == one.signature + "  "
@@ -200,7 +200,7 @@ class TestCsv:
     def rows(self, one: ScoreReport) -> list[dict[str, str]]:
         return list(csv.DictReader(io.StringIO(tables.to_csv(one))))
 
-    def test_full_precision_for_every_group_and_metric(self) -> None:
+    def test_csv_has_full_precision_for_every_group_and_metric(self) -> None:
         one = report()
         rows = self.rows(one)
         assert len(rows) == len(one.groups) * len(METRICS)
@@ -216,21 +216,21 @@ class TestCsv:
             assert row["unit"] == METRICS[key].unit
             assert row["signature"] == one.signature
 
-    def test_what_is_missing_is_empty(self) -> None:
+    def test_csv_leaves_missing_values_empty(self) -> None:
         lost = MetricValue(value=None, reason='no "reference", none')
         (row,) = [row for row in self.rows(report([group("a", wasserstein=lost)])) if row["metric"] == "wasserstein"]
         assert [row[name] for name in ("value", "sd", "ci95_low", "ci95_high", "reference")] == [""] * 5
         assert row["reason"] == 'no "reference", none'
 
-    def test_the_unit_of_the_policy(self) -> None:
+    def test_csv_states_the_wasserstein_unit_of_the_policy(self) -> None:
         units = {row["metric"]: row["unit"] for row in self.rows(report(wasserstein_unit="diagonal"))}
         assert (units["wasserstein"], units["wasserstein_1d"]) == ("diagonal", "px")
 
-    def test_its_columns(self) -> None:
+    def test_csv_has_the_documented_columns(self) -> None:
         assert tuple(self.rows(report())[0]) == tuple(tables.COLUMNS)
 
 
-def test_all_forms_of_a_report_that_was_scored() -> None:
+def test_every_format_of_a_scored_report_has_signature_and_reasons() -> None:
     known = [scene(str(i), players=[[0, 0, 60, 60]]) for i in range(4)]
     rows = [{"image": str(i), "respondent": name, "cell": "D5"} for i in range(4) for name in ("human", "me")]
     one = score(frame(rows), known, reference="human", bootstrap=10)

@@ -1,4 +1,4 @@
-"""Writing a file so that it is whole or not there."""
+"""Test that a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_file_is_there_at_the_end_and_not_before(tmp_path: Path) -> None:
+def test_replacing_creates_the_file_only_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "a.json"
     with replacing(path) as beside:
         beside.write_text("new")
@@ -27,7 +27,7 @@ def test_the_file_is_there_at_the_end_and_not_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, SystemExit])
-def test_an_old_file_survives_a_failure(tmp_path: Path, failure: type[BaseException]) -> None:
+def test_replacing_keeps_the_old_file_after_a_failure(tmp_path: Path, failure: type[BaseException]) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
 
@@ -42,7 +42,7 @@ def test_an_old_file_survives_a_failure(tmp_path: Path, failure: type[BaseExcept
     assert names(tmp_path) == ["a.json"]
 
 
-def test_readers_see_the_old_file_until_the_end(tmp_path: Path) -> None:
+def test_replacing_shows_readers_the_old_file_until_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
     with path.open() as reader, replacing(path) as beside:
@@ -53,7 +53,7 @@ def test_readers_see_the_old_file_until_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
-def test_permissions_are_those_of_any_new_file(tmp_path: Path, umask: int) -> None:
+def test_replacing_uses_the_permissions_of_a_new_file(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         with replacing(tmp_path / "a") as beside:
@@ -64,7 +64,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path, umask: int) -> No
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "b").stat().st_mode
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_replacing_a_link_writes_its_target_and_keeps_the_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     target, link = tmp_path / "real" / "a.json", tmp_path / "link.json"
     target.write_text("old")
@@ -76,7 +76,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert names(tmp_path / "real") == ["a.json"]
 
 
-def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+def test_replacing_a_pipe_writes_to_it_and_keeps_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     got: list[str] = []
@@ -90,8 +90,8 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system has no /dev/fd")
-def test_a_link_to_an_open_pipe_is_written_to() -> None:
-    """/dev/stdout is such a link, and its target has no path."""
+def test_replacing_a_link_to_an_open_pipe_writes_to_the_pipe() -> None:
+    """Check a link like /dev/stdout, whose target has no path."""
     reading, writing = os.pipe()
     with replacing(f"/dev/fd/{writing}") as beside:
         beside.write_text("through")
@@ -100,14 +100,14 @@ def test_a_link_to_an_open_pipe_is_written_to() -> None:
         assert file.read() == "through"
 
 
-def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+def test_replacing_a_folder_raises_is_a_directory_error(tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     with pytest.raises(IsADirectoryError, match="kept"), replacing(tmp_path / "kept"):
         pass
     assert names(tmp_path) == ["kept"]
 
 
-def test_no_file_below_a_file(tmp_path: Path) -> None:
+def test_replacing_a_path_below_a_file_raises_os_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
     with pytest.raises(OSError, match="a"), replacing(tmp_path / "a" / "b"):
         pass

@@ -1,4 +1,4 @@
-"""Only known image formats are opened, whatever a file is called."""
+"""Test that only known image formats are opened, whatever the name of the file is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n%%EndComments\nshowpage\n%%EOF\n"
 
 
-def test_postscript_is_not_handed_to_ghostscript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_image_does_not_start_ghostscript_for_postscript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
     def ghostscript(*arguments: object, **options: object) -> None:
@@ -27,7 +27,7 @@ def test_postscript_is_not_handed_to_ghostscript(tmp_path: Path, monkeypatch: py
     (tmp_path / "a.jpg").write_bytes(POSTSCRIPT)
     with Image.open(tmp_path / "a.jpg") as image, pytest.raises(OSError, match="not started"):
         image.load()
-    assert started  # Pillow itself would start it.
+    assert started  # Pillow alone starts Ghostscript.
     started.clear()
     assert upright(tmp_path / "a.jpg") is None
     assert as_data(tmp_path / "a.jpg", Grid.standard()) is None
@@ -37,7 +37,7 @@ def test_postscript_is_not_handed_to_ghostscript(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_known_formats_open_and_their_damage_is_none(kind: str, tmp_path: Path) -> None:
+def test_upright_opens_known_formats_and_does_not_raise_for_damaged_files(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jpg"
     Image.effect_noise((64, 36), 50).convert("RGB").save(path, kind)
     assert upright(path) is not None
@@ -49,7 +49,7 @@ def test_known_formats_open_and_their_damage_is_none(kind: str, tmp_path: Path) 
         upright(path)
 
 
-def test_images_are_opened_by_this_function_alone() -> None:
+def test_only_open_image_opens_images() -> None:
     calls = [
         path.name
         for package in ("spotball_core", "spotball_adapters", "spotball_gen")

@@ -1,4 +1,4 @@
-"""Work in several processes: in order, and ended when it fails or is interrupted."""
+"""Test work in several processes: results are in order, and failures and interrupts end the work."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from spotball_core.errors import WorkerError
 from spotball_core.service import parallel
 from spotball_core.service.parallel import Workers, in_processes
+from tests.failures import raises
 
 
 def squared(n: int) -> int:
@@ -29,7 +30,7 @@ def to_the_power(exponent: int, n: int) -> int:
 
 
 def killed(n: int) -> int:
-    """Ends every process but the test's own."""
+    """Kill this process unless it is the process of the test."""
     if multiprocessing.parent_process():
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.05)
@@ -41,7 +42,7 @@ def process_of(_: int) -> int:
 
 
 def met(folder: str) -> int:
-    """Return this process when another one does the same work."""
+    """Wait until another process runs this function, and return the id of this process."""
     Path(folder, str(os.getpid())).touch()
     while len(list(Path(folder).iterdir())) < 2:
         time.sleep(0.01)
@@ -49,19 +50,19 @@ def met(folder: str) -> int:
 
 
 def forever(folder: str) -> None:
-    """Says that it began, and never ends."""
+    """Create a file named after this process, and never return."""
     Path(folder, str(os.getpid())).touch()
     while True:
         time.sleep(0.05)
 
 
 @pytest.mark.slow
-def test_in_order() -> None:
+def test_in_processes_returns_results_in_order() -> None:
     assert list(in_processes(squared, range(5), 2)) == list(in_processes(squared, range(5), 1)) == [0, 1, 4, 9, 16]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_workers_do_several_works_in_order(jobs: int) -> None:
+def test_workers_return_results_of_several_maps_in_order(jobs: int) -> None:
     with Workers(jobs) as workers:
         squares, cubes = workers.map(squared, range(5)), workers.map_with(to_the_power, 3, range(20))
         assert list(cubes) == [n**3 for n in range(20)]
@@ -70,8 +71,8 @@ def test_workers_do_several_works_in_order(jobs: int) -> None:
         assert (set(workers.map(process_of, range(9))) == {os.getpid()}) == (jobs == 1)
 
 
-def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the system has no semaphores, or a limit of processes is reached."""
+def test_workers_use_this_process_if_no_process_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a system without semaphores, or one that has reached its limit of processes."""
 
     def refuse(jobs: int, _: Sequence[str]) -> None:
         raise OSError("no more processes")
@@ -81,12 +82,12 @@ def test_work_is_done_here_where_processes_cannot_start(monkeypatch: pytest.Monk
         assert list(workers.map(process_of, [1, 2])) == [os.getpid()] * 2
 
 
-def test_a_killed_worker_is_an_error() -> None:
-    with Workers(2) as workers, pytest.raises(WorkerError, match=r"killed a worker process.*--jobs 1"):
+def test_map_with_a_killed_worker_raises_worker_error() -> None:
+    with Workers(2) as workers, raises(WorkerError, "worker-failed"):
         list(workers.map(killed, range(200)))
 
 
-def test_a_later_work_of_killed_workers_is_an_error() -> None:
+def test_later_map_after_a_killed_worker_raises_worker_error() -> None:
     with Workers(2) as workers:
         with pytest.raises(WorkerError):
             list(workers.map(killed, range(200)))
@@ -94,14 +95,14 @@ def test_a_later_work_of_killed_workers_is_an_error() -> None:
             list(workers.map(squared, range(4)))
 
 
-def test_this_process_does_what_no_other_has_begun(tmp_path: Path) -> None:
+def test_map_also_works_in_this_process(tmp_path: Path) -> None:
     with Workers(2) as workers:
         processes = set(workers.map(met, [str(tmp_path)] * 4))
     assert len(processes) == 2
     assert os.getpid() in processes
 
 
-def test_work_whose_results_are_not_read_is_done(tmp_path: Path) -> None:
+def test_map_without_reading_results_completes_the_work(tmp_path: Path) -> None:
     paths = [tmp_path / str(n) for n in range(30)]
     with Workers(2) as workers:
         workers.map(Path.touch, paths)
@@ -109,13 +110,13 @@ def test_work_whose_results_are_not_read_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_fails_is_raised(jobs: int) -> None:
+def test_in_processes_raises_the_error_of_the_function(jobs: int) -> None:
     with pytest.raises(ValueError, match="below 0"):
         list(in_processes(squared, [1, -1, 2], jobs))
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_all_without_a_word_of_theirs(tmp_path: Path) -> None:
+def test_interrupt_ends_all_workers_and_prints_no_traceback(tmp_path: Path) -> None:
     code = (
         "from spotball_core.service.parallel import in_processes\n"
         "from tests.service.test_parallel import forever\n"

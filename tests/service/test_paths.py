@@ -1,4 +1,4 @@
-"""Paths made from data stay where they belong, and different names never share a file."""
+"""Test that paths from data stay inside their folder, and that different names never share a file."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from spotball_core.service.paths import (
     output_name,
 )
 from tests.builders import scene
+from tests.failures import raises
 
 LEADING_OUT = [
     "/etc/passwd",
@@ -45,7 +46,7 @@ LEADING_OUT = [
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """A folder with one image, and a secret next to it."""
+    """Return a folder with one image, with a secret file next to the folder."""
     folder = tmp_path / "dataset"
     (folder / "images").mkdir(parents=True)
     (folder / "images" / "1.png").write_bytes(b"picture")
@@ -62,42 +63,46 @@ def refusal(dataset: Path, name: str) -> str:
 
 
 class TestDataFile:
-    def test_a_file_of_the_folder(self, dataset: Path) -> None:
+    def test_data_file_returns_a_file_in_the_folder(self, dataset: Path) -> None:
         assert data_file(dataset, "images/1.png") == (dataset / "images/1.png").resolve()
         assert find_file([dataset / "images", dataset], "images/1.png") == (dataset / "images/1.png").resolve()
 
-    def test_links_within_the_folder_are_followed(self, dataset: Path) -> None:
+    def test_data_file_follows_links_within_the_folder(self, dataset: Path) -> None:
         (dataset / "again.png").symlink_to("images/1.png")
         (dataset / "same").symlink_to(dataset / "images")
         for name in ("again.png", "same/1.png"):
             assert data_file(dataset, name).read_bytes() == b"picture"
 
-    def test_the_folder_itself_may_be_a_link(self, dataset: Path, tmp_path: Path) -> None:
+    def test_data_file_accepts_a_link_as_the_folder(self, dataset: Path, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(dataset)
         assert data_file(tmp_path / "link", "images/1.png").read_bytes() == b"picture"
 
     @pytest.mark.parametrize("name", LEADING_OUT)
-    def test_text_that_leads_out(self, dataset: Path, name: str) -> None:
+    def test_data_file_with_a_path_outside_the_folder_raises_input_error(self, dataset: Path, name: str) -> None:
         refusal(dataset, name)
-        with pytest.raises(InputError, match="relative to the dataset's folder"):
+        with raises(InputError, "invalid-path:path"):
             confined(dataset, name)
         with pytest.raises(ValidationError, match="relative to the dataset's folder"):
             scene("1", path=name)
 
-    def test_links_that_lead_out(self, dataset: Path, tmp_path: Path) -> None:
+    def test_data_file_with_a_link_outside_the_folder_raises_input_error(self, dataset: Path, tmp_path: Path) -> None:
         (dataset / "file.png").symlink_to(tmp_path / "secret.png")
         (dataset / "folder").symlink_to(tmp_path)
         (dataset / "chain.png").symlink_to("file.png")
         for name in ("file.png", "folder/secret.png", "chain.png", "folder/nothing.png"):
             assert refusal(dataset, name) == "a link to a place outside the folder"
 
-    def test_a_folder_whose_name_starts_alike_is_outside(self, dataset: Path, tmp_path: Path) -> None:
+    def test_data_file_rejects_a_link_to_a_folder_whose_name_has_the_same_start(
+        self, dataset: Path, tmp_path: Path
+    ) -> None:
         (tmp_path / "dataset-2").mkdir()
         (tmp_path / "dataset-2" / "1.png").write_bytes(b"secret")
         (dataset / "other").symlink_to(tmp_path / "dataset-2")
         refusal(dataset, "other/1.png")
 
-    def test_what_is_no_regular_file(self, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_data_file_with_anything_but_a_regular_file_raises_input_error(
+        self, dataset: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         os.mkfifo(dataset / "fifo.png")
         (dataset / "nothing.png").symlink_to("gone.png")
         (dataset / "circle.png").symlink_to("circle.png")
@@ -112,16 +117,16 @@ class TestDataFile:
             listening.bind("socket.png")
             assert refusal(dataset, "socket.png") == "a socket"
 
-    def test_a_device_is_not_opened(self) -> None:
+    def test_file_fault_reports_a_device(self) -> None:
         assert file_fault(Path("/dev/zero")) == "a device"
 
-    def test_a_name_that_is_missing(self, dataset: Path) -> None:
-        with pytest.raises(InputError, match="no path"):
+    def test_data_file_without_a_path_raises_input_error(self, dataset: Path) -> None:
+        with raises(InputError, "missing-value:image"):
             data_file(dataset, None)
 
 
 @given(st.text(st.sampled_from("ab./\\:C\0 "), max_size=8))
-def test_a_relative_path_stays_inside_on_every_system(text: str) -> None:
+def test_is_relative_accepts_only_paths_inside_the_folder_on_every_system(text: str) -> None:
     if not is_relative(text):
         return
     assert os.path.commonpath(["/folder", os.path.normpath(f"/folder/{text}")]) == "/folder"
@@ -146,25 +151,25 @@ CLASHING = [
 
 
 def as_stored(path: str) -> str:
-    """What a file system keeps apart that ignores case and accents' forms, and on Windows dots and blanks at ends."""
+    """Return a path as a file system compares it that ignores case, accent forms, and trailing dots and blanks."""
     return "/".join(part.rstrip(". ") for part in unicodedata.normalize("NFKD", path).casefold().split("/"))
 
 
 class TestOutputName:
     @given(NAMES, NAMES)
-    def test_different_names_never_share_a_file(self, one: str, other: str) -> None:
+    def test_output_name_differs_for_different_names(self, one: str, other: str) -> None:
         if one != other:
             assert as_stored(output_name(one, ending=".png")) != as_stored(output_name(other, ending=".png"))
 
     @pytest.mark.parametrize(("one", "other"), CLASHING)
-    def test_names_that_file_systems_mix_up(self, one: str, other: str) -> None:
+    def test_output_name_differs_for_names_that_file_systems_confuse(self, one: str, other: str) -> None:
         assert as_stored(output_name(one)) != as_stored(output_name(other))
 
-    def test_no_name_can_be_that_of_another(self) -> None:
+    def test_output_name_of_an_output_name_differs_from_it(self) -> None:
         assert output_name(output_name("A b")) != output_name("A b")
 
     @given(st.lists(NAMES, min_size=1, max_size=3))
-    def test_every_name_can_be_written(self, names: list[str]) -> None:
+    def test_output_name_can_be_written_for_every_name(self, names: list[str]) -> None:
         name = output_name(*names, ending=".png")
         assert is_relative(name)
         assert name.isascii()
@@ -177,13 +182,13 @@ class TestOutputName:
             assert path.resolve().is_relative_to(Path(folder).resolve())
 
     @pytest.mark.parametrize("name", ["con", "CON", "nul.txt", "com1", "lpt9.a.b", "aux"])
-    def test_devices_of_windows(self, name: str) -> None:
+    def test_output_name_is_not_reserved_on_windows(self, name: str) -> None:
         assert not PureWindowsPath(output_name(name, ending=".png")).is_reserved()
 
     @pytest.mark.parametrize("name", ["soccer", "163", "match-1a2b3c4d-000012000", "302_wball", "1.2"])
-    def test_plain_names_are_kept(self, name: str) -> None:
+    def test_output_name_keeps_plain_names(self, name: str) -> None:
         assert output_name("images", name, ending=".jpg") == f"images/{name}.jpg"
 
-    def test_an_image_with_a_dot_and_one_without_an_ending(self) -> None:
+    def test_output_name_differs_for_an_image_with_a_dot_and_one_with_an_ending(self) -> None:
         paths = [output_name("1.png", ending=image_ending("a")), output_name("1", ending=image_ending("a.PNG"))]
         assert paths == ["1.png.image", "1.png"]

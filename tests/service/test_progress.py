@@ -1,4 +1,4 @@
-"""Progress: lines at their times, nothing if quiet, and a bar that no text from data breaks."""
+"""Test the progress display: when lines are printed, the quiet option, and unusual text in the bar."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spotball_core.service.progress import counted, progress_display
 
 
 class Terminal(io.StringIO):
-    """Standard error that says it is a terminal."""
+    """Simulate a standard error stream that is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], **options: bool) -> list[str]:
-    """What is printed when one of 100 things is done each second, after 60 seconds of getting ready."""
+    """Return what is printed if one of 100 items is finished per second, after 60 seconds of preparation."""
     seconds, done = 0.0, 0
     monkeypatch.setattr("time.monotonic", lambda: seconds)
     with progress_display(lambda: f"{done} of 100", **options) as on_progress:
@@ -28,7 +28,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *
     return capsys.readouterr().err.splitlines()
 
 
-def test_lines_come_after_5_seconds_and_then_every_30(
+def test_progress_display_prints_after_5_seconds_and_then_every_30(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert shown(monkeypatch, capsys, quiet=False) == [f"{done} of 100" for done in (5, 35, 65, 95)]
@@ -36,7 +36,7 @@ def test_lines_come_after_5_seconds_and_then_every_30(
     assert shown(monkeypatch, capsys, quiet=True, last=True) == []
 
 
-def test_the_last_line_is_printed_only_if_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_display_prints_the_last_line_only_if_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
     with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
         on_progress(1, 2)
     assert capsys.readouterr().err == ""
@@ -45,7 +45,7 @@ def test_the_last_line_is_printed_only_if_all_is_done(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "sentence\n"
 
 
-def test_counted_items_are_reported_before_the_first_and_after_each() -> None:
+def test_counted_reports_before_the_first_item_and_after_each_item() -> None:
     seen: list[tuple[int, int]] = []
     items = counted("ab", 2, lambda done, total: seen.append((done, total)))
     assert not seen
@@ -53,7 +53,7 @@ def test_counted_items_are_reported_before_the_first_and_after_each() -> None:
     assert seen[-1] == (2, 2)
 
 
-def test_the_bar_shows_text_from_data_without_control_characters_or_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_shows_control_characters_and_markup_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")

@@ -1,4 +1,4 @@
-"""Text from data does nothing where it is shown, and is what it was once it is read again."""
+"""Test that text from data is shown as text only, and is unchanged after writing and reading."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS)
-def test_what_a_terminal_obeys_is_written_out(text: str) -> None:
+def test_printable_escapes_terminal_codes(text: str) -> None:
     assert set(printable(text).encode()) <= set(range(0x20, 0x7F))
 
 
 @given(st.text())
-def test_only_tabs_and_line_breaks_are_left(text: str) -> None:
+def test_printable_keeps_only_tabs_and_line_breaks_of_control_characters(text: str) -> None:
     shown = printable(text)
     assert all(sign >= " " or sign in "\t\n" for sign in shown)
     shown.encode()
@@ -42,12 +42,12 @@ def test_only_tabs_and_line_breaks_are_left(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_json_stays_the_same_json(text: str) -> None:
+def test_printable_keeps_the_value_of_json(text: str) -> None:
     assert json.loads(printable(json.dumps(text, ensure_ascii=False))) == text
 
 
 @pytest.mark.parametrize("text", ["Ünïcode 試合", "👩‍🔬", "a\tb\nc", "1\u00a0000", "क्‍ष"])
-def test_other_text_stays(text: str) -> None:
+def test_printable_keeps_other_text(text: str) -> None:
     assert printable(text) == text
 
 
@@ -55,7 +55,7 @@ HTML = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!-- a", "
 
 
 @pytest.mark.parametrize("text", [*HTML, "[a](javascript:alert(1))", "![a](http://b.c/d)", "<http://a.b>"])
-def test_markdown_shows_html_and_links(text: str) -> None:
+def test_markdown_text_shows_html_and_links_as_text(text: str) -> None:
     tokens = MarkdownIt("commonmark").parse(markdown_text(text))
     inner = [child for token in tokens for child in token.children or ()]
     kinds = {token.type for token in (*tokens, *inner)}
@@ -64,7 +64,7 @@ def test_markdown_shows_html_and_links(text: str) -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="`\\\r*_~[]!:"), max_size=9), min_size=1, max_size=4))
-def test_a_row_has_its_cells(cells: list[str]) -> None:
+def test_markdown_row_renders_with_the_given_number_of_cells(cells: list[str]) -> None:
     head = "|".join(["", *"x" * len(cells), ""]) + "\n" + "|".join(["", *["---"] * len(cells), ""])
     page = MarkdownIt("commonmark").enable("table").render(f"{head}\n{markdown_row(cells)}\n")
     assert page.count("<td>") == len(cells)
@@ -75,16 +75,16 @@ PLAIN = ["", "'", "it's", "a=1", "D5", " =1", "'a", "1-1"]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_formulas_start_with_an_apostrophe(text: str) -> None:
+def test_csv_cells_prefixes_formulas_with_an_apostrophe(text: str) -> None:
     assert csv_cells([text]) == [f"'{text}"]
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_other_text_is_written_unchanged(text: str) -> None:
+def test_csv_cells_keeps_other_text(text: str) -> None:
     assert csv_cells([text]) == [text]
 
 
-def test_numbers_stay_numbers() -> None:
+def test_csv_cells_and_csv_frame_keep_numbers() -> None:
     assert csv_cells([-1.5, 3, None]) == [-1.5, 3, None]
     frame = pl.DataFrame({"text": ["-1.5"], "number": [-1.5], "count": [-2]})
     assert csv_frame(frame).row(0) == ("'-1.5", -1.5, -2)
@@ -94,7 +94,7 @@ TEXTS = st.text() | st.text(st.sampled_from("'=+-@\t\r\nab"))
 
 
 @given(st.lists(TEXTS, min_size=1))
-def test_all_text_comes_back(texts: list[str]) -> None:
+def test_csv_restored_inverts_csv_frame(texts: list[str]) -> None:
     written = csv_frame(pl.DataFrame({"text": texts}))
     assert written["text"].to_list() == csv_cells(texts)
     assert written.select(csv_restored(pl.col("text")))["text"].to_list() == texts
@@ -102,7 +102,7 @@ def test_all_text_comes_back(texts: list[str]) -> None:
 
 
 @given(st.lists(TEXTS, min_size=1))
-def test_two_texts_are_never_written_alike(texts: list[str]) -> None:
+def test_csv_cells_differ_for_different_texts(texts: list[str]) -> None:
     assert len(set(csv_cells(texts))) == len(set(texts))
 
 
@@ -110,8 +110,8 @@ PRINTING = {"print", "typer.echo", "click.echo", "traceback.print_exc", "sys.std
 
 
 @pytest.mark.slow
-def test_text_is_printed_in_one_place() -> None:
-    # Whatever else prints would have to think of control characters by itself.
+def test_only_safe_text_prints() -> None:
+    # Other code that prints would have to escape control characters itself.
     printing = []
     for package in ("spotball_core", "spotball_adapters", "spotball_gen"):
         for path in sorted((ROOT / package).rglob("*.py")):

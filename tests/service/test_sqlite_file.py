@@ -1,4 +1,4 @@
-"""SQLite stores: created whole or not at all, checked when opened, and never replaced."""
+"""Test SQLite stores: they are created completely or not at all, checked when opened, and never replaced."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from spotball_core.service.sqlite_file import (
     sqlite_errors,
 )
 from tests.damage import DAMAGES, PAGE
+from tests.failures import raises
 
 SCHEMA = Schema(
     1,
@@ -52,13 +53,13 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM texts ORDER BY CAST(name AS INTEGER)")]
 
 
-def test_what_was_stored_is_read_by_every_kind_of_connection(filled: Path) -> None:
+def test_every_kind_of_connection_reads_the_stored_rows(filled: Path) -> None:
     for opened in (open_store(filled, SCHEMA), connect(filled, SCHEMA), read_only(filled, SCHEMA)):
         with closing(opened) as connection:
             assert names(connection) == [str(n) for n in range(99)]
 
 
-def test_a_new_store_outlives_a_power_cut_and_leaves_no_other_file(path: Path) -> None:
+def test_open_store_creates_one_durable_private_file(path: Path) -> None:
     with closing(open_store(path, SCHEMA, mode=0o600)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -69,7 +70,9 @@ def test_a_new_store_outlives_a_power_cut_and_leaves_no_other_file(path: Path) -
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("use", [open_store, read_only])
-def test_damage_is_reported_and_the_file_is_left_unchanged(filled: Path, damage: str, use: object) -> None:
+def test_open_of_a_damaged_file_is_an_error_and_leaves_the_file_unchanged(
+    filled: Path, damage: str, use: object
+) -> None:
     DAMAGES[damage](filled)
     before = filled.read_bytes()
     with pytest.raises(DamagedStoreError) as error:
@@ -79,56 +82,50 @@ def test_damage_is_reported_and_the_file_is_left_unchanged(filled: Path, damage:
     assert filled.read_bytes() == before
 
 
-def test_an_empty_file_keeps_its_log(filled: Path) -> None:
+def test_open_of_an_empty_file_is_an_error_and_keeps_the_log(filled: Path) -> None:
     DAMAGES["empty"](filled)
     log = filled.with_name("store.sqlite-wal")
     log.write_bytes(b"what could be recovered")
     for use in (open_store, read_only, connect):
-        with pytest.raises(DamagedStoreError, match="the file is empty"):
+        with raises(DamagedStoreError, "damaged-store"):
             use(filled, SCHEMA)
     assert log.read_bytes() == b"what could be recovered"
 
 
-def test_a_lost_file_whose_log_is_there_is_not_begun_again(filled: Path) -> None:
-    # As after a kill: the last transactions are in the log alone.
+def test_open_of_a_missing_file_with_a_log_is_an_error_and_creates_no_file(filled: Path) -> None:
+    # After a kill, the last transactions are only in the log.
     with closing(open_store(filled, SCHEMA)) as connection, connection:
         connection.execute("INSERT INTO texts VALUES ('new', '')")
         connection.commit()
         log = filled.with_name("store.sqlite-wal").read_bytes()
     filled.unlink()
     filled.with_name("store.sqlite-wal").write_bytes(log)
-    with pytest.raises(DamagedStoreError, match=r"the file is missing, but its log store\.sqlite-wal exists"):
+    with raises(DamagedStoreError, "damaged-store"):
         open_store(filled, SCHEMA)
     assert not filled.exists()
 
 
-def test_damage_found_later_is_reported_too(filled: Path) -> None:
+def test_sqlite_errors_reports_damage_found_by_a_query(filled: Path) -> None:
     with closing(connect(filled, SCHEMA)):
         pass
     DAMAGES["overwritten page"](filled)
-    # Other threads connect without checking the whole file again.
+    # Later connections do not check the whole file again.
     with (
         closing(connect(filled, SCHEMA)) as connection,
-        pytest.raises(DamagedStoreError, match="Restore it from a backup"),
+        raises(DamagedStoreError, "damaged-store"),
         sqlite_errors(filled),
     ):
         connection.execute("SELECT sum(length(text)) FROM texts").fetchall()
 
 
-def test_a_store_of_an_earlier_version_gets_the_tables_that_it_lacks(filled: Path) -> None:
+def test_open_store_of_an_earlier_schema_adds_the_missing_tables(filled: Path) -> None:
     with closing(read_only(filled, LATER)) as connection:
         assert len(names(connection)) == 99
     with closing(open_store(filled, LATER)) as connection:
         assert connection.execute("SELECT * FROM notes").fetchall() == []
         assert len(names(connection)) == 99
     for use in (open_store, read_only, connect):
-        with pytest.raises(
-            StoreError,
-            match=(
-                r"later version of spotball-core wrote this file \(schema 2, expected at most "
-                r"1\)"
-            ),
-        ):
+        with raises(StoreError, "newer-version"):
             use(filled, SCHEMA)
 
 
@@ -154,7 +151,7 @@ def test_open_of_a_text_file_keeps_the_file_next_to_it(
     journal = path.with_name(f"{path.name}-journal")
     path.write_text("text " * 2000)
     journal.write_text("another text")
-    with pytest.raises(DamagedStoreError, match="not a database"):
+    with raises(DamagedStoreError, "damaged-store"):
         opened(path, SCHEMA)
     assert (path.read_text(), journal.read_text()) == ("text " * 2000, "another text")
 
@@ -167,9 +164,9 @@ def _write_and_die(path: Path, schema: Schema) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_what_is_not_a_regular_file_is_refused(path: Path) -> None:
+def test_open_store_of_a_folder_raises_store_error(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(StoreError, match="not a regular file"):
+    with raises(StoreError, "unusable-store"):
         open_store(path, SCHEMA)
 
 
@@ -179,7 +176,7 @@ def _add(path: Path, number: int) -> None:
 
 
 @pytest.mark.slow
-def test_processes_that_create_it_at_once_share_one_file(path: Path) -> None:
+def test_processes_that_create_a_store_at_the_same_time_share_one_file(path: Path) -> None:
     started = multiprocessing.get_context("spawn")
     processes = [started.Process(target=_add, args=(path, number)) for number in range(4)]
     for process in processes:

@@ -1,4 +1,4 @@
-"""A server ends when it is told to, whatever the program was at."""
+"""Test that a signal ends the server, whatever the program is doing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ print("ended")
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["at_once", "in_a_callback", "soon"])
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_no_signal_is_lost(ending: signal.Signals, when: str) -> None:
+def test_serve_until_ended_ends_on_a_signal_at_any_time(ending: signal.Signals, when: str) -> None:
     line = [sys.executable, "-c", ENDING, str(int(ending)), when]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("ended\n", "", 0)

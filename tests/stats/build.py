@@ -1,4 +1,4 @@
-"""Counts and scorings from arrays, for tests of what is made of them."""
+"""Build counts and scorings from arrays for tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spotball_core.typing import FloatArray
 GRID = Grid.standard()
 
 Answers = Mapping[str, FloatArray]
-"""Mass by "respondent/prompt", shape (n_images, n_cells), or (n_participants, n_images, n_cells) for people."""
+"""Map "respondent/prompt" to mass: shape (n_images, n_cells), or (n_participants, n_images, n_cells) for people."""
 
 
 def scene(image: int | str, sport: str = "soccer", **fields: Any) -> Scene:
@@ -30,7 +30,7 @@ def scenes(n: int, sport: str = "soccer", **fields: Any) -> list[Scene]:
 
 
 def varied_scenes(n: int, sport: str = "soccer", seed: int = 0) -> list[Scene]:
-    """Scenes with one or two ball cells and one or two players at random places."""
+    """Return scenes with one or two ball cells and one or two players at random places."""
     rng = np.random.default_rng(seed)
     made = []
     for image in range(n):
@@ -42,7 +42,7 @@ def varied_scenes(n: int, sport: str = "soccer", seed: int = 0) -> list[Scene]:
 
 
 def counts_of(known: Sequence[Scene], answers: Answers, unparsed: Answers | None = None) -> Counts:
-    """Counts of these answers to the scenes, in their order; `unparsed` has the same shape without the cells."""
+    """Return counts of the answers, in the order of the scenes; `unparsed` has the same shape without the cells."""
     rows: list[dict[str, object]] = []
     people = any(mass.ndim == 3 for mass in answers.values())
     for name, mass in answers.items():
@@ -68,12 +68,12 @@ def counts_of(known: Sequence[Scene], answers: Answers, unparsed: Answers | None
 
 
 def scoring_of(known: Sequence[Scene], answers: Answers, unparsed: Answers | None = None, **choices: Any) -> Scoring:
-    """A scoring of these answers under policy `standard`, with 200 resamples unless said otherwise."""
+    """Return a scoring of the answers under policy `standard`, by default with 200 resamples."""
     policy = ScorePolicy.standard(**{"bootstrap": 200, **choices})
     return Scoring(counts_of(known, answers, unparsed), known, policy)
 
 
 def drawn(rng: np.random.Generator, n_images: int, n_answers: int, *, cells: int = 60) -> FloatArray:
-    """Answers from another random distribution on each image, shape (n_images, n_cells)."""
+    """Draw answers from a different random distribution per image, shape (n_images, n_cells)."""
     shares = rng.dirichlet(np.full(cells, 0.3), n_images)
     return rng.multinomial(n_answers, shares).astype(float)

@@ -7,9 +7,10 @@ from hypothesis import given, strategies as st
 from spotball_core.errors import OptionError
 from spotball_core.random import generator_for
 from spotball_core.stats.permutation import Swaps, holm
+from tests.failures import raises
 
 
-def test_few_images_have_every_way_of_swapping_once() -> None:
+def test_swaps_of_few_images_are_exact_and_list_each_assignment_once() -> None:
     swaps = Swaps(4, 16)
     ways = np.concatenate(list(swaps.blocks()))
     assert swaps.exact
@@ -19,18 +20,18 @@ def test_few_images_have_every_way_of_swapping_once() -> None:
     }
 
 
-def test_many_images_are_swapped_at_random() -> None:
+def test_swaps_of_many_images_are_random_and_independent() -> None:
     swaps = Swaps(5, 31)
     assert not swaps.exact
     assert len(swaps) == 31
     ways = np.concatenate(list(Swaps(40, 20_000).blocks()))
     assert set(np.unique(ways)) == {0.0, 1.0}
-    # 0.5 within 5 standard errors, for each image, and no two images swapped together.
+    # Each mean is 0.5 within 5 standard errors, and swaps of different images are not correlated.
     assert np.abs(ways.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(20_000)
     assert np.abs(np.corrcoef(ways.T) - np.eye(40)).max() < 5 / np.sqrt(20_000)
 
 
-def test_the_ways_depend_on_the_seed_and_not_on_the_blocks() -> None:
+def test_random_swaps_depend_on_the_seed_and_not_on_the_block_width() -> None:
     def ways(seed: int, width: int) -> np.ndarray:
         return np.concatenate(list(Swaps(30, 500, seed).blocks(width)))
 
@@ -39,20 +40,20 @@ def test_the_ways_depend_on_the_seed_and_not_on_the_blocks() -> None:
 
 
 @pytest.mark.parametrize("n", [50, 101], ids=["cached", "not cached"])
-def test_random_ways_are_those_of_a_generator(n: int) -> None:
+def test_random_swaps_match_a_generator_with_and_without_the_cache(n: int) -> None:
     expected = generator_for(3, "swaps", str(n)).random((10_000, n)) < 0.5
     for _ in range(2):
         np.testing.assert_array_equal(np.concatenate(list(Swaps(n, 10_000, 3).blocks(width=500))), expected)
 
 
-def test_exact_ways_do_not_depend_on_the_blocks() -> None:
+def test_exact_swaps_do_not_depend_on_the_block_width() -> None:
     swaps = Swaps(10, 1024)
     np.testing.assert_array_equal(
         np.concatenate(list(swaps.blocks())), np.concatenate(list(swaps.blocks(width=1_000_000)))
     )
 
 
-def test_p_value_of_drawn_ways_counts_the_observed_one() -> None:
+def test_p_value_of_random_swaps_counts_the_observed_assignment() -> None:
     assert Swaps(40, 99).p_value(0) == 0.01
     assert Swaps(40, 99).p_value(99) == 1.0
     assert Swaps(3, 100).p_value(2) == 0.25
@@ -62,12 +63,12 @@ def test_p_value_of_drawn_ways_counts_the_observed_one() -> None:
     ("n", "permutations", "message"),
     [(0, 10, "n: found 0"), (5, 0, "permutations: found 0"), (5, -1, "permutations: found -1")],
 )
-def test_nothing_to_swap_is_refused(n: int, permutations: int, message: str) -> None:
-    with pytest.raises(OptionError, match=f"{message}, expected at least 1"):
+def test_swaps_without_images_or_permutations_raise_option_error(n: int, permutations: int, message: str) -> None:
+    with raises(OptionError, "invalid-option"):
         Swaps(n, permutations)
 
 
-def test_holm_by_hand() -> None:
+def test_holm_matches_p_values_by_hand() -> None:
     # In order: 0.005 x 4 = 0.02, 0.01 x 3 = 0.03, 0.03 x 2 = 0.06, 0.04 x 1 = 0.04, which may not fall below 0.06.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
@@ -76,29 +77,29 @@ def test_holm_by_hand() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_is_the_closed_procedure_of_bonferroni(p_values: list[float]) -> None:
-    """Adjusted p: the largest Bonferroni p value of all sets of hypotheses that hold this one."""
+def test_holm_matches_the_closed_bonferroni_procedure(p_values: list[float]) -> None:
+    """Check that an adjusted p is the largest Bonferroni p value of all sets that contain the hypothesis."""
     n = len(p_values)
     for i, adjusted in enumerate(holm(p_values)):
         worst = 0.0
-        # Of the sets of one size that hold i, the one with the largest smallest p is made of the largest others.
+        # Among the sets of one size that contain i, the one with the largest others has the largest minimum p.
         others = sorted((p for j, p in enumerate(p_values) if j != i), reverse=True)
         for size in range(1, n + 1):
             worst = max(worst, min(1.0, size * min([p_values[i], *others[: size - 1]])))
         assert adjusted == pytest.approx(worst, abs=1e-15)
 
 
-def test_one_image_and_one_permutation_are_enough() -> None:
+def test_swaps_accept_one_image_and_one_permutation() -> None:
     assert np.concatenate(list(Swaps(1, 2).blocks())).tolist() == [[0.0], [1.0]]
     assert len(Swaps(1, 1)) == 1
     assert not Swaps(1, 1).exact
 
 
-def test_a_block_is_one_way_where_more_does_not_fit() -> None:
+def test_swaps_have_one_assignment_per_block_if_more_do_not_fit() -> None:
     assert [len(block) for block in Swaps(3, 8).blocks(width=10**9)] == [1] * 8
 
 
-def test_a_seed_draws_the_same_in_every_version() -> None:
+def test_swaps_of_a_seed_are_the_same_in_every_version() -> None:
     """Published p values depend on these draws."""
     (ways,) = Swaps(12, 3, seed=7).blocks()
     assert ["".join(str(int(swapped)) for swapped in way) for way in ways] == [

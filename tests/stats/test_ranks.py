@@ -1,4 +1,4 @@
-"""Ranks and their joint intervals: hand-worked cases, coverage, and what cannot be ranked."""
+"""Test ranks and their joint intervals: cases worked by hand, missing values, and coverage."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ def drawn(values: np.ndarray, sd: float, seed: int = 0) -> np.ndarray:
     return values[:, None] + np.random.default_rng(seed).normal(0, sd, (len(values), 1000))
 
 
-def test_clear_differences_give_one_rank_each() -> None:
+def test_rank_intervals_of_clear_differences_have_one_rank_each() -> None:
     found = rank_intervals(FAR, drawn(FAR, 0.01), highest_first=True, n_units=50)
     assert found.rank.tolist() == found.low.tolist() == found.high.tolist() == [1, 3, 2]
     found = rank_intervals(FAR, drawn(FAR, 0.01), highest_first=False, n_units=50)
     assert found.rank.tolist() == found.low.tolist() == found.high.tolist() == [3, 1, 2]
 
 
-def test_values_that_cannot_be_distinguished_share_their_ranks() -> None:
+def test_rank_intervals_of_close_values_overlap() -> None:
     found = rank_intervals(NEAR, drawn(NEAR, 0.03), highest_first=True, n_units=50)
     assert found.rank.tolist() == [2, 1, 3]
     assert found.low.tolist() == [1, 1, 3]
     assert found.high.tolist() == [2, 2, 3]
 
 
-def test_equal_values_share_the_best_rank() -> None:
+def test_rank_of_equal_values_is_the_best_of_them() -> None:
     values = np.array([0.5, 0.5, 0.2])
     assert rank_intervals(values, drawn(values, 0.01), highest_first=True, n_units=50).rank.tolist() == [1, 1, 3]
 
 
-def test_errors_that_are_shared_do_not_hide_a_difference() -> None:
+def test_rank_intervals_ignore_errors_that_all_values_share() -> None:
     values = np.array([0.4, 0.5])
     shared = np.random.default_rng(0).normal(0, 0.2, (1, 1000))
     own = np.random.default_rng(1).normal(0, 0.005, (2, 1000))
@@ -43,13 +43,13 @@ def test_errors_that_are_shared_do_not_hide_a_difference() -> None:
 
 
 @pytest.mark.parametrize("n_resamples", [0, 1])
-def test_without_resamples_every_rank_is_possible(n_resamples: int) -> None:
+def test_rank_intervals_without_resamples_include_every_rank(n_resamples: int) -> None:
     found = rank_intervals(FAR, np.zeros((3, n_resamples)), highest_first=True, n_units=50)
     assert found.low.tolist() == [1, 1, 1]
     assert found.high.tolist() == [3, 3, 3]
 
 
-def test_resamples_without_a_value_are_excluded() -> None:
+def test_rank_intervals_exclude_resamples_without_a_value() -> None:
     resampled = drawn(FAR, 0.01)
     resampled[1, ::2] = np.nan
     kept = rank_intervals(FAR, resampled[:, 1::2], highest_first=True, n_units=50)
@@ -59,9 +59,9 @@ def test_resamples_without_a_value_are_excluded() -> None:
 
 
 @pytest.mark.parametrize("truth", [[0.1] * 6, [0.1, 0.1, 0.2, 0.2, 0.4, 0.5]])
-def test_intervals_hold_all_true_ranks_in_95_percent(truth: list[float]) -> None:
-    # 200 simulated benchmarks of 50 images whose difficulty all respondents share. With a true coverage of 95%,
-    # fewer than 91% of 200 occur in 1 of 100 series.
+def test_rank_intervals_cover_all_true_ranks_in_95_percent_of_simulations(truth: list[float]) -> None:
+    # The 200 simulated benchmarks have 50 images each, with the same difficulty for all respondents. If the true
+    # coverage is 95%, fewer than 91% of 200 intervals cover the ranks in 1 of 100 runs.
     rng, share = np.random.default_rng(7), np.array(truth)
     best = 1 + (share[None] > share[:, None]).sum(axis=1)
     worst = len(share) - (share[None] < share[:, None]).sum(axis=1)

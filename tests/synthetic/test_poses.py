@@ -1,4 +1,4 @@
-"""Synthetic poses: directions are known, noise is what it says, and everything else stays."""
+"""Test synthetic poses: directions, noise, and missing keypoints; other fields are unchanged."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from spotball_core.cue_maps.directions import LEAST_CONFIDENCE, head_directions,
 from spotball_core.synthetic.poses import NO_NOISE
 from spotball_core.typing import FloatArray
 from tests.builders import scene
+from tests.failures import raises
 
 SCENES = synthetic_scenes(60)
 
@@ -20,7 +21,7 @@ def ball(scene: Scene) -> FloatArray:
 
 
 def angles(scenes: tuple[Scene, ...], part: str) -> tuple[FloatArray, FloatArray]:
-    """Angles in degrees between the directions found and those to the ball, and the directions' reliability."""
+    """Return the angles in degrees between estimated directions and the ball, and the directions' reliability."""
     found, reliability = [], []
     for one in scenes:
         directions = head_directions(one) if part == "head" else torso_directions(one)
@@ -32,17 +33,17 @@ def angles(scenes: tuple[Scene, ...], part: str) -> tuple[FloatArray, FloatArray
 
 
 @pytest.mark.parametrize(("part", "most"), [("head", 0.5), ("torso", 16.0)])
-def test_directions_without_noise_are_those_of_the_ball(part: str, most: float) -> None:
+def test_synthetic_poses_without_noise_point_to_the_ball(part: str, most: float) -> None:
     posed = synthetic_poses(SCENES, noise=NO_NOISE)
     found, reliability = angles(posed, part)
     assert len(found) == sum(len(one.players or ()) for one in SCENES)
-    # Coordinates are rounded to 0.01 px; left or right of a torso is a soft decision.
+    # Coordinates are rounded to 0.01 px, and the side that a torso faces is a soft decision.
     assert found.max() < most
     assert np.median(found) < 2
     assert reliability.min() > 0
 
 
-def test_noise_is_as_large_as_it_says() -> None:
+def test_pose_noise_has_the_given_size() -> None:
     head, torso = PoseNoise(head=20, torso=0, elsewhere=0, missing=0), PoseNoise(0, 0, elsewhere=1, missing=0)
     found, _ = angles(synthetic_poses(SCENES, noise=head), "head")
     assert np.sqrt((found**2).mean()) == pytest.approx(20, abs=2.5)
@@ -51,25 +52,25 @@ def test_noise_is_as_large_as_it_says() -> None:
     assert found.mean() == pytest.approx(90, abs=10)
 
 
-def test_keypoints_are_missing_as_often_as_they_should() -> None:
+def test_synthetic_poses_miss_the_given_share_of_keypoints() -> None:
     points = np.concatenate([one.keypoints for one in synthetic_poses(SCENES)])
     assert (points[..., 2] == 0).mean() == pytest.approx(0.1, abs=0.015)
     assert (points[points[..., 2] > 0][:, 2] > LEAST_CONFIDENCE).all()
 
 
-def test_everything_else_stays() -> None:
+def test_synthetic_poses_change_only_the_keypoints() -> None:
     for before, after in zip(SCENES, synthetic_poses(SCENES), strict=True):
         kept = {name: getattr(after, name) for name in Scene.model_fields if name != "player_keypoints"}
         assert Scene(**kept) == before
 
 
-def test_poses_depend_on_seed_and_scene_alone() -> None:
+def test_synthetic_poses_depend_only_on_seed_and_scene() -> None:
     posed = synthetic_poses(SCENES, seed=3)
     assert synthetic_poses(SCENES[5:6], seed=3) == posed[5:6]
     assert synthetic_poses(SCENES, seed=4)[5] != posed[5]
 
 
 @pytest.mark.parametrize("fields", [{"players": None}, {"players": [(0, 0, 10, 10)]}])
-def test_scenes_without_players_or_ball_box_are_errors(fields: dict[str, object]) -> None:
-    with pytest.raises(OptionError, match="scene soccer/1 needs players and the ball's bounding box, because"):
+def test_synthetic_poses_without_players_or_ball_box_raise_option_error(fields: dict[str, object]) -> None:
+    with raises(OptionError, "missing-value"):
         synthetic_poses([scene("1", **fields)])

@@ -1,4 +1,4 @@
-"""Synthetic scenes: what they promise, and that they look like the benchmark they stand in for."""
+"""Test synthetic scenes: their documented properties, and their similarity to the benchmark."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema import Scene
 from spotball_core.synthetic.scenes import synthetic_scenes
+from tests.failures import raises
 
 SPORTS = ("synthetic-soccer", "synthetic-basketball", "synthetic-volleyball")
 
@@ -22,18 +23,18 @@ def many() -> dict[str, list[Scene]]:
     return {sport: [scene for scene in scenes if scene.sport == sport] for sport in SPORTS}
 
 
-def test_identity() -> None:
+def test_synthetic_scenes_have_the_expected_sports_ids_and_grid() -> None:
     scenes = synthetic_scenes()
     assert [scene.key for scene in scenes] == [(SPORTS[i % 3], str(i // 3 + 1)) for i in range(60)]
     assert all(scene.layout == Grid.standard() and scene.path is None for scene in scenes)
 
 
-def test_every_tenth_of_a_sport_is_a_control(many: dict[str, list[Scene]]) -> None:
+def test_every_tenth_scene_of_a_sport_is_a_control(many: dict[str, list[Scene]]) -> None:
     for scenes in many.values():
         assert [scene.image for scene in scenes if scene.control] == [str(n) for n in range(10, 301, 10)]
 
 
-def test_boxes_are_inside_the_image_and_cells_are_the_balls(many: dict[str, list[Scene]]) -> None:
+def test_boxes_are_inside_the_image_and_ball_cells_match_the_ball_box(many: dict[str, list[Scene]]) -> None:
     for scene in (scene for scenes in many.values() for scene in scenes):
         assert scene.players
         for x1, y1, x2, y2 in [scene.ball_box, *(box.corners for box in scene.players)]:
@@ -52,13 +53,13 @@ def test_boxes_are_inside_the_image_and_cells_are_the_balls(many: dict[str, list
 @pytest.mark.parametrize(
     ("sport", "players", "area", "ball_area"),
     [
-        # The paper's table 1; the area of soccer's ball in pixels, as `spotball replicate` gives it.
+        # Values from table 1 of the paper; the soccer ball area in pixels is from `spotball replicate`.
         ("synthetic-soccer", 4.26, 13718.87, 690.26),
         ("synthetic-basketball", 5.46, 20067.43, 1631.27),
         ("synthetic-volleyball", 9.92, 6600.26, 904.86),
     ],
 )
-def test_numbers_and_sizes_of_table_1(
+def test_numbers_and_sizes_of_players_and_balls_match_table_1(
     many: dict[str, list[Scene]], sport: str, players: float, area: float, ball_area: float
 ) -> None:
     scenes = many[sport]
@@ -66,13 +67,13 @@ def test_numbers_and_sizes_of_table_1(
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     assert np.mean([len(scene.players) for scene in scenes]) == pytest.approx(players, rel=0.08)
     assert (width * height).mean() == pytest.approx(area, rel=0.08)
-    assert 0.35 < np.median(width / height) < 0.5  # people on their feet
+    assert 0.35 < np.median(width / height) < 0.5  # the shape of a standing person
     balls = np.array([scene.ball_box for scene in scenes])
     assert np.mean((balls[:, 2] - balls[:, 0]) * (balls[:, 3] - balls[:, 1])) == pytest.approx(ball_area, rel=0.15)
 
 
-def test_the_ball_is_where_the_sport_has_it(many: dict[str, list[Scene]]) -> None:
-    """Where, from the top of the nearest player's box downwards in its heights, the ball usually is."""
+def test_ball_height_matches_the_sport(many: dict[str, list[Scene]]) -> None:
+    """Check the median height of the ball: 0 is the top of the nearest player's box and 1 is its bottom."""
     heights = {}
     for sport, scenes in many.items():
         of_sport = []
@@ -87,7 +88,7 @@ def test_the_ball_is_where_the_sport_has_it(many: dict[str, list[Scene]]) -> Non
     assert heights["synthetic-volleyball"] < 0
 
 
-def test_seed_and_number() -> None:
+def test_synthetic_scenes_depend_on_the_seed_and_not_on_the_number() -> None:
     scenes = synthetic_scenes(12, seed=0)
     assert scenes == synthetic_scenes(12, seed=0)
     assert scenes[:5] == synthetic_scenes(5, seed=0)
@@ -97,14 +98,14 @@ def test_seed_and_number() -> None:
     assert synthetic_scenes(3, seed=np.random.default_rng(2)) == synthetic_scenes(3, seed=np.random.default_rng(2))
 
 
-def test_unusable_options() -> None:
-    with pytest.raises(OptionError, match="n: found 0"):
+def test_synthetic_scenes_with_invalid_options_raise_option_error() -> None:
+    with raises(OptionError, "invalid-option:n"):
         synthetic_scenes(0)
-    with pytest.raises(OptionError, match="seed: found -2"):
+    with raises(OptionError, "invalid-option:seed"):
         synthetic_scenes(3, seed=-2)
 
 
-def test_they_are_written_and_read(tmp_path: Path) -> None:
+def test_synthetic_scenes_are_equal_after_writing_and_reading(tmp_path: Path) -> None:
     scenes = synthetic_scenes(9)
     write_scenes(scenes, tmp_path / "scenes.jsonl")
     assert read_scenes(tmp_path / "scenes.jsonl") == scenes

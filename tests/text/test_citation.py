@@ -1,4 +1,4 @@
-"""The paper's BibTeX, compared with the repository's citation file."""
+"""Test the BibTeX of the paper against the citation file of the repository."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spotball_core.text.citation import BIBTEX, PAPER
 from tests.conftest import ROOT
 
 
-def test_it_is_the_paper_of_the_citation_file() -> None:
+def test_bibtex_matches_the_paper_in_the_citation_file() -> None:
     paper = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["preferred-citation"]
     assert paper["url"] == PAPER
     assert f"title = {{{paper['title']}}}" in BIBTEX

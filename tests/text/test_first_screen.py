@@ -1,4 +1,4 @@
-"""First screens: which columns are shortened."""
+"""Test first screens: columns that are shortened, and those that are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def rows_of(text: str) -> list[str]:
     return text.split("\n\n")[1].splitlines()
 
 
-def test_names_are_shortened_and_words_and_numbers_are_not() -> None:
+def test_first_screen_shortens_names_but_not_words_and_numbers() -> None:
     screen = FirstScreen(
         "A headline.",
         ["respondent", "prompt", "type", "trials"],
@@ -32,11 +32,11 @@ def test_names_are_shortened_and_words_and_numbers_are_not() -> None:
 
 
 @pytest.mark.parametrize("n_names", [0, 1])
-def test_a_table_without_room_keeps_its_numbers(n_names: int) -> None:
+def test_first_screen_without_room_keeps_the_numbers(n_names: int) -> None:
     cells = ["name", *(f"{10**n:,}" for n in range(6, 18))]
     text = FirstScreen("A headline.", [f"c{n}" for n in range(13)], [cells], n_names=n_names).text()
     assert "1,000,000" in text
 
 
-def test_without_notes_and_signature_the_table_is_last() -> None:
+def test_first_screen_without_notes_and_signature_ends_with_the_table() -> None:
     assert FirstScreen("A headline.", ["a"], [["b"]], n_names=1).text() == "A headline.\n\na\nb\n\n"

@@ -1,4 +1,4 @@
-"""Print the values that every way to compute a metric gives for the toy package's metrics, as JSON."""
+"""Compute the metrics of the toy package with every function that scores, and print the values as JSON."""
 
 from __future__ import annotations
 

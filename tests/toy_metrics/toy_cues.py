@@ -1,4 +1,4 @@
-"""A cue of another package, as the how-to shows it."""
+"""Define a cue in another package, as the how-to shows."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ LOW = Cue(
     function=lowness,
 )
 TAKEN = replace(LOW, key="head")
-"""A cue whose key another one has."""
+"""A cue with the key of another cue."""

@@ -1,4 +1,4 @@
-"""Metrics of another package, one of each kind, as the how-to shows them."""
+"""Define metrics in another package, one of each kind, as the how-to shows."""
 
 from __future__ import annotations
 

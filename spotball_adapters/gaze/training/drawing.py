@@ -173,7 +173,9 @@ def draw(stimulus: Stimulus, look: PhotoLook, size: int) -> DrawnPhoto:
     except ImportError as error:
         raise MissingExtraError("drawing synthetic pictures", "local") from error
     if unknown := [name for name in stimulus.objects if name not in THINGS]:
-        raise OptionError(f"these objects cannot be drawn: {', '.join(unknown)}. Available: {', '.join(THINGS)}")
+        raise OptionError(
+            f"these objects cannot be drawn: {', '.join(unknown)}. Available: {', '.join(THINGS)}", code="unknown-name"
+        )
     *_, shirt, wall, wood = look.colors
     camera = Camera(AZIMUTH[stimulus.view] + look.azimuth, ELEVATION + look.elevation, look.zoom, look.shift)
     pen = _Pen(Images.new("RGB", (size * _FINER, size * _FINER), wall), camera)

@@ -111,7 +111,9 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
     if (out / SETTINGS).exists():
         _check_same(settings, out)
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"--out: {out} is not empty and is not an experiment. Name another folder")
+        raise OptionError(
+            f"{out} is not empty and is not an experiment. Name another folder", code="output-exists", field="--out"
+        )
     else:
         with replacing(out / SETTINGS) as beside:
             beside.write_text(settings.model_dump_json(indent=1) + "\n", encoding="utf-8", newline="\n")
@@ -223,7 +225,9 @@ def read_run(path: Path) -> Run:
         raise InputError(replace(problem, fix=_TRAIN_AGAIN) for problem in problems) from error
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        raise InputError([Problem(str(path), None, "run", reason, "a finished run", fix=_TRAIN_AGAIN)]) from error
+        raise InputError(
+            [Problem("wrong-folder", str(path), None, "run", reason, "a finished run", fix=_TRAIN_AGAIN)]
+        ) from error
 
 
 def _check_same(settings: TrainingSettings, out: Path) -> None:
@@ -238,13 +242,17 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         expected = "the settings of an experiment"
-        raise InputError([Problem(str(path), None, "file", reason, expected, fix=_ANOTHER_FOLDER)]) from error
+        raise InputError(
+            [Problem("wrong-file", str(path), None, "file", reason, expected, fix=_ANOTHER_FOLDER)]
+        ) from error
     # Seeds may be added to an existing experiment.
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
         raise OptionError(
-            f"--out: {out} contains an experiment with other settings: {', '.join(differing)}. Name another folder"
+            f"{out} contains an experiment with other settings: {', '.join(differing)}. Name another folder",
+            code="different-settings",
+            field="--out",
         )
     if settings.seeds > before.seeds:
         with replacing(path) as beside:

@@ -115,8 +115,9 @@ def meets_table(direction: Direction) -> tuple[float, float]:
     """
     if not 0 < direction.pitch < math.pi / 2:
         raise OptionError(
-            f"pitch: found {math.degrees(direction.pitch):g} degrees, expected more than 0 and less than 90, so that "
-            "the ray meets the table"
+            f"found {math.degrees(direction.pitch):g} degrees, expected more than 0 and less than 90, so that "
+            "the ray meets the table",
+            field="pitch",
         )
     reach = TABLE / math.tan(direction.pitch)
     return reach * math.sin(direction.yaw), reach * math.cos(direction.yaw)

@@ -162,7 +162,8 @@ def split_photos(
             part += [in_condition[place] for place in places]
     if not all(parts.values()):
         raise OptionError(
-            f"{len(stimuli)} photos are too few to split into training, validation and test photos. Use more photos"
+            f"{len(stimuli)} photos are too few to split into training, validation and test photos. Use more photos",
+            code="cannot-estimate",
         )
     for name, part in parts.items():
         (folder / name).mkdir(parents=True)

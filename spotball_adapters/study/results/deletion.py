@@ -47,7 +47,7 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         StoreError: if another program has a file open, so that the file cannot be rewritten.
     """
     if not has_data(folder):
-        raise OptionError(f"{folder}: no answers are stored, so there is nothing to delete")
+        raise OptionError("no answers are stored, so there is nothing to delete", code="wrong-folder", file=folder)
     with StudyStore(folder) as store:
         identities = store.identities()
         if prolific is not None:
@@ -77,7 +77,9 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
             _scrub(file)
         if deleted is None:
             raise OptionError(
-                f"{folder}: there is no participant {participant or prolific}. Check the label or the Prolific ID"
+                f"there is no participant {participant or prolific}. Check the label or the Prolific ID",
+                code="unknown-name",
+                file=folder,
             )
         return deleted
 
@@ -93,6 +95,7 @@ def _scrub(file: Store) -> None:
     ((busy, *_),) = file.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     if busy:
         raise StoreError(
-            f"{file.path}: another program has this file open, so deleted data remains in {file.path.name}-wal. "
-            "Close that program and run the same command again"
+            f"another program has this file open, so deleted data remains in {file.path.name}-wal. "
+            "Close that program and run the same command again",
+            file=file.path,
         )

@@ -45,9 +45,11 @@ class Exclusion:
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.rules if name not in RULES]:
-            raise OptionError(f"--exclude: {unknown_name('rule', unknown[0], RULES)}")
+            raise OptionError(unknown_name("rule", unknown[0], RULES), code="unknown-name", field="--exclude")
         if "fast" in self.rules and self.min_seconds <= 0:
-            raise OptionError("the rule `fast` needs a minimum time per image. Add --min-seconds SECONDS")
+            raise OptionError(
+                "the rule `fast` needs a minimum time per image. Add --min-seconds SECONDS", code="missing-option"
+            )
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
         """Return the names of the rules that exclude a participant, in the order of `RULES`; empty if none does."""
@@ -79,7 +81,8 @@ def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_secon
         if min_seconds is not None and "fast" not in names:
             raise OptionError(
                 "--min-seconds has an effect only with the rule `fast`. Add `fast` to --exclude, or remove "
-                "--min-seconds"
+                "--min-seconds",
+                code="conflicting-options",
             )
         return Exclusion(names, seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]

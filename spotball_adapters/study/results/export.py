@@ -175,7 +175,11 @@ def write_file(people: Sequence[Participation], design: StudyDesign, path: Path,
     names. Raise OptionError if the extension is unknown.
     """
     if path.suffix.removeprefix(".") not in FORMS:
-        raise OptionError(f"{path}: expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}")
+        raise OptionError(
+            f"expected a file name ending in {', '.join(f'.{form}' for form in FORMS)}",
+            code="unsupported-format",
+            file=path,
+        )
     if design.config.task == "clicks":
         write_responses(responses(people, design, respondent), path)
     else:
@@ -218,7 +222,9 @@ def write_folder(
         }
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
         if (folder / SCENES).exists() and read_scenes(folder / SCENES) != scenes:
-            raise OptionError(f"--out: {folder} is a dataset with other scenes. Name another folder")
+            raise OptionError(
+                f"{folder} is a dataset with other scenes. Name another folder", code="output-exists", field="--out"
+            )
         write_scenes(scenes, folder / SCENES)
         for other_form in FORMS:
             if other_form != form:

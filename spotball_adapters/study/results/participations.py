@@ -183,8 +183,9 @@ def participation(row: Participant, reader: StudyReader, design: StudyDesign) ->
 def misfit(reader: StudyReader, row: Participant, error: Exception) -> StoreError:
     """Return the exception to raise if a participant's stored events violate the rules of the current study."""
     return StoreError(
-        f"{reader.path}: the stored data of participant {row.participant} do not fit the current study ({error}). "
-        "Restore the earlier study.toml and dataset"
+        f"the stored data of participant {row.participant} do not fit the current study ({error}). "
+        "Restore the earlier study.toml and dataset",
+        file=reader.path,
     )
 
 

@@ -72,7 +72,11 @@ def write_psych_ds(
     files = list(_files(everybody, people, design, exclusion, respondent))
     paths = {file.name: folder / "data" / f"study-{study}_description-{file.name}_data.csv" for file in files}
     if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
-        raise OptionError(f"--out: {folder} contains other data files, such as {others[0]}. Name another folder")
+        raise OptionError(
+            f"{folder} contains other data files, such as {others[0]}. Name another folder",
+            code="output-exists",
+            field="--out",
+        )
     kept = _earlier(folder / DESCRIPTION)
     for file in files:
         with replacing(paths[file.name]) as beside:
@@ -171,9 +175,11 @@ def _earlier(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a readable JSON file")]) from error
+        raise InputError(
+            [Problem("invalid-json", str(path), None, "file", str(error), "a readable JSON file")]
+        ) from error
     if not isinstance(properties, dict):
-        raise InputError([Problem(str(path), None, "file", type(properties).__name__, "a JSON object")])
+        raise InputError([Problem("invalid-json", str(path), None, "file", type(properties).__name__, "a JSON object")])
     return properties
 
 

@@ -59,7 +59,9 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
         str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files
     ):
         raise OptionError(
-            f"--out: {folder} contains other files of a release, such as {other_files[0]}. Name another folder"
+            f"{folder} contains other files of a release, such as {other_files[0]}. Name another folder",
+            code="output-exists",
+            field="--out",
         )
     for name, (heads, rows) in files.items():
         with replacing(data / name) as beside, beside.open("w", encoding="utf-8", newline="") as file:
@@ -83,12 +85,14 @@ def _check(design: StudyDesign, scenes: Iterable[Scene]) -> None:
         if scene.layout != GRID:
             raise OptionError(
                 f"--format release: {scene.sport}/{scene.image} has the grid {scene.layout}, but the release format "
-                f"requires {GRID}. Use another format"
+                f"requires {GRID}. Use another format",
+                code="different-grids",
             )
         if not (scene.image.isascii() and scene.image.isdigit()):
             raise OptionError(
                 f"--format release: the image id {scene.image!r} is not a number, which "
-                "the release format requires. Use another format"
+                "the release format requires. Use another format",
+                code="invalid-value",
             )
 
 

@@ -47,10 +47,10 @@ def read_public_address(url: str) -> PublicAddress:
         _ = parts.port
     except ValueError as error:
         raise OptionError(
-            f"--public-url: found {url}: {error}. Give an address such as https://example.org/study/"
+            f"found {url}: {error}. Give an address such as https://example.org/study/", field="--public-url"
         ) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise OptionError(f"--public-url: found {url}, expected an address such as https://example.org/study/")
+        raise OptionError(f"found {url}, expected an address such as https://example.org/study/", field="--public-url")
     return PublicAddress(parts.scheme, parts.netloc.lower(), f"{parts.path.rstrip('/')}/")
 
 
@@ -69,7 +69,8 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
             ipaddress.ip_network(proxy)
         except ValueError as error:
             raise OptionError(
-                f"--proxy: found {proxy}, expected an IP address or a network, such as 127.0.0.1 or 172.28.0.0/24"
+                f"found {proxy}, expected an IP address or a network, such as 127.0.0.1 or 172.28.0.0/24",
+                field="--proxy",
             ) from error
     return tuple(proxies)
 

@@ -51,9 +51,13 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
             return gettext.GNUTranslations(stream)
     except FileNotFoundError as error:
         fix = 'For another language, translate the texts of the page and add `messages = "FILE.mo"`'
-        raise InputError([Problem("study.toml", None, "language", language, "en or de", fix=fix)]) from error
+        raise InputError(
+            [Problem("invalid-value", "study.toml", None, "language", language, "en or de", fix=fix)]
+        ) from error
     except (OSError, ValueError, LookupError, struct.error) as error:
-        raise InputError([Problem(str(file), None, "messages", str(error), "a gettext catalog (.mo)")]) from error
+        raise InputError(
+            [Problem("unreadable-file", str(file), None, "messages", str(error), "a gettext catalog (.mo)")]
+        ) from error
 
 
 def script(translations: gettext.NullTranslations) -> bytes:

@@ -90,7 +90,9 @@ def _original(dataset: Path, scene: Scene, originals: Path | None) -> Path | Non
         folder, within = dataset / WITH_BALL, Path(*own.parts[1:])
     else:
         if not originals.is_dir():
-            raise OptionError(f"--originals: the folder {originals} does not exist. Correct the path")
+            raise OptionError(
+                f"the folder {originals} does not exist. Correct the path", code="missing-file", field="--originals"
+            )
         folder, within = originals, own
     # Try the path in the dataset first, then only the sport and the name, or only the name.
     for stem in (within.with_suffix(""), Path(scene.sport, own.stem), Path(own.stem)):

@@ -66,7 +66,7 @@ def init_study(
         InputError: if the dataset's scenes or stimuli are missing or invalid.
     """
     if (out / CONFIG).exists():
-        raise OptionError(f"{out / CONFIG} already exists. Name another folder with --out")
+        raise OptionError(f"{out / CONFIG} already exists. Name another folder with --out", code="output-exists")
     words = _words(language, task)
     if task == "clicks":
         needs_example = find_example(dataset) is None
@@ -81,7 +81,9 @@ def init_study(
         example = find_example(dataset) or copy_example(dataset, spare, originals, out) or draw_example(out)
     else:
         if sports or originals:
-            raise OptionError("--sport and --originals have no effect with --task choice. Remove them")
+            raise OptionError(
+                "--sport and --originals have no effect with --task choice. Remove them", code="conflicting-options"
+            )
         example = None
         path, stimuli = _stimuli_of(dataset)
         asked = _CHOICE.format(stimuli=json.dumps(path.name), question=words["question"])
@@ -127,10 +129,10 @@ def _lists_of_scenes(
         if scene.path is not None:
             by_sport[scene.sport].append(scene)
     if missing := [sport for sport in sports if sport not in by_sport]:
-        raise OptionError(f"--sport: {unknown_name('sport', missing[0], sorted(by_sport))}")
+        raise OptionError(unknown_name("sport", missing[0], sorted(by_sport)), code="unknown-name", field="--sport")
     if not by_sport:
         expected = "scenes with images"
-        raise InputError([Problem(str(dataset / SCENES), None, "path", "no image path", expected)])
+        raise InputError([Problem("missing-value", str(dataset / SCENES), None, "path", "no image path", expected)])
     lists: list[ListConfig] = []
     spare: list[Scene] = []
     for sport in sports or sorted(by_sport):
@@ -147,10 +149,13 @@ def _list_of(
     checks = [scene.image for scene in all_scenes if scene.control and scene.ball_cells]
     tests = [scene for scene in all_scenes if not scene.control]
     if not tests:
-        raise OptionError(f"{sport}: all images are controls (the ball is visible). Name another sport with --sport")
+        raise OptionError(
+            f"{sport}: all images are controls (the ball is visible). Name another sport with --sport", code="no-data"
+        )
     if images is not None and not 1 <= images <= len(tests):
         raise OptionError(
-            f"--images: found {images}, expected 1 to {len(tests)}, the number of images of {sport} with a hidden ball"
+            f"found {images}, expected 1 to {len(tests)}, the number of images of {sport} with a hidden ball",
+            field="--images",
         )
     order = generator_for(seed, "images", sport).permutation(len(tests)).tolist()
     if images is None:
@@ -175,12 +180,22 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
     paths = sorted(dataset.glob("stimuli*.csv"))
     if not paths:
         raise InputError(
-            [Problem(str(dataset), None, "folder", "no stimuli*.csv", "a stimuli file, which --task choice requires")]
+            [
+                Problem(
+                    "wrong-folder",
+                    str(dataset),
+                    None,
+                    "folder",
+                    "no stimuli*.csv",
+                    "a stimuli file, which --task choice requires",
+                )
+            ]
         )
     if len(paths) > 1:
         raise OptionError(
             f"{dataset} contains several stimuli files: {', '.join(path.name for path in paths)}. Name "
-            "one of them instead of the folder"
+            "one of them instead of the folder",
+            code="ambiguous-name",
         )
     return paths[0], read_stimuli(paths[0])
 
@@ -191,6 +206,7 @@ def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | N
         raise InputError(
             [
                 Problem(
+                    "no-data",
                     str(path),
                     None,
                     "attention_check",
@@ -204,7 +220,8 @@ def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | N
             raise OptionError(
                 f"{study_list.name}: found {len(study_list.checks)} attention checks, expected at most "
                 f"{len(study_list.images)}, the number of photos. Mark fewer photos as `attention_check`, or use more "
-                "--images"
+                "--images",
+                code="invalid-value",
             )
     return lists
 

@@ -66,7 +66,11 @@ def data_folder(folder: Path, *, pilot: bool) -> Path:
     if not pilot:
         return folder
     if not (known := pilots(folder)):
-        raise OptionError(f"{folder}: there is no pilot. Start one with `spotball study serve {folder} --pilot`")
+        raise OptionError(
+            f"there is no pilot. Start one with `spotball study serve {folder} --pilot`",
+            code="wrong-folder",
+            file=folder,
+        )
     return known[-1]
 
 

@@ -20,6 +20,8 @@ VIEWPORT = (1920.0, 1080.0, 1.0)
 class SimulationError(SpotballError):
     """The study's server rejected a simulated participant's request."""
 
+    code = "study-failed"
+
 
 class StudyFullError(Exception):
     """The study accepts no more participants, because every list has reached its quota."""

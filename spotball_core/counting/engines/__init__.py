@@ -65,6 +65,8 @@ def check_engine(name: str, ray_address: str | None) -> None:
         OptionError: if the name is unknown, or an address is given although the engine is not `ray`.
     """
     if name not in get_args(EngineName):
-        raise OptionError(f"engine: found {name!r}, expected local or ray")
+        raise OptionError(f"found {name!r}, expected local or ray", field="engine")
     if ray_address is not None and name != "ray":
-        raise OptionError("--ray-address needs --engine ray. Add it, or remove --ray-address")
+        raise OptionError(
+            "needs --engine ray. Add it, or remove --ray-address", code="missing-option", field="--ray-address"
+        )

@@ -193,7 +193,8 @@ class Gathered:
         for error in self.errors.values():
             raise SpotballError(
                 f"a worker of the cluster could not read a file that this machine can read: {error}. "
-                "Make sure that all machines have the files at the same paths"
+                "Make sure that all machines have the files at the same paths",
+                code="worker-failed",
             )
         names.readable(self._columns)
         if names is not columns:

@@ -70,7 +70,9 @@ def ray_errors(what: str) -> Iterator[None]:
     try:
         yield
     except RayError as error:
-        raise SpotballError(f"Ray could not {what}: {str(error).strip().splitlines()[-1]}") from error
+        raise SpotballError(
+            f"Ray could not {what}: {str(error).strip().splitlines()[-1]}", code="worker-failed"
+        ) from error
 
 
 @contextmanager
@@ -91,5 +93,6 @@ def _check_answers(address: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
         raise OptionError(
-            f"no Ray cluster answers at {address}: {error}. Start the cluster, or correct --ray-address"
+            f"no Ray cluster answers at {address}: {error}. Start the cluster, or correct --ray-address",
+            code="worker-failed",
         ) from error

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem, plain
 from spotball_core.io.column_checks import doubtful
 from spotball_core.io.csv_records import read_layout
@@ -41,14 +42,18 @@ class Rows:
         self.path = Path(path)
         self._checks: list[pl.Expr] = []
         if not self.path.is_file():
-            raise self.broken("a folder" if self.path.is_dir() else "no such file", "a CSV file. Check the path")
+            raise self.broken(
+                "missing-file", "a folder" if self.path.is_dir() else "no such file", "a CSV file. Check the path"
+            )
         if self.path.stat().st_size == 0:
-            raise self.broken("an empty file", "a header and at least one row")
+            raise self.broken("no-data", "an empty file", "a header and at least one row")
         check_not_compressed(self.path)
         with self.path.open("rb") as file:
             if b"\0" in file.read(_PEEK):
                 raise self.broken(
-                    "bytes that are not UTF-8 text", "a CSV file in UTF-8. Save the table as CSV in UTF-8"
+                    "unreadable-file",
+                    "bytes that are not UTF-8 text",
+                    "a CSV file in UTF-8. Save the table as CSV in UTF-8",
                 )
         layout = read_layout(self.path)
         if layout.problems:
@@ -63,22 +68,23 @@ class Rows:
         text = csv_restored(pl.col(pl.String)).str.strip_chars()
         self.frame = frame.with_columns(pl.when(text != "").then(text).name.keep())
         if frame.is_empty():
-            raise self.broken("a header without rows", "at least one row")
+            raise self.broken("no-data", "a header without rows", "at least one row")
 
-    def broken(self, actual: str, expected: str, field: str = "file") -> InputError:
+    def broken(self, code: Code, actual: str, expected: str, field: str = "file") -> InputError:
         """Return an error that concerns the whole file and not a single row.
 
         Args:
+            code: the kind of problem.
             actual: what the file contains, in words.
             expected: what the file should contain, in words.
             field: the column or the part of the file that the error names.
         """
-        return InputError([Problem(str(self.path), None, field, actual, expected)])
+        return InputError([Problem(code, str(self.path), None, field, actual, expected)])
 
     def know(self, columns: Iterable[str]) -> None:
         """Raise InputError for duplicate columns, and for an unknown column that may be a misspelled name."""
         present = [column for column in self.frame.columns if column != "_record"]
-        if problems := [Problem(str(self.path), None, *doubt) for doubt in doubtful(present, tuple(columns))]:
+        if problems := [*doubtful(str(self.path), present, tuple(columns))]:
             raise InputError(problems)
 
     def need(self, columns: Iterable[str]) -> None:
@@ -90,7 +96,14 @@ class Rows:
             actual = f"the columns {listed}"
             raise InputError(
                 [
-                    Problem(str(self.path), None, name, actual, f"a column `{name}`. Rename or add the column")
+                    Problem(
+                        "missing-column",
+                        str(self.path),
+                        None,
+                        name,
+                        actual,
+                        f"a column `{name}`. Rename or add the column",
+                    )
                     for name in missing
                 ]
             )
@@ -102,7 +115,14 @@ class Rows:
         missing = [column for column in columns if column not in self.frame.columns]
         self.frame = self.frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
 
-    def check(self, wrong: pl.Expr, field: str, actual: pl.Expr | str, expected: pl.Expr | str) -> None:
+    def check(
+        self,
+        wrong: pl.Expr,
+        field: str,
+        actual: pl.Expr | str,
+        expected: pl.Expr | str,
+        code: Code = "invalid-value",
+    ) -> None:
         """Add a check of all rows, which `settle` runs.
 
         If a row fails several checks, only the first is reported.
@@ -112,10 +132,11 @@ class Rows:
             field: the column that the error names.
             actual: the invalid value, as the error quotes it.
             expected: description of valid values.
+            code: the kind of problem.
         """
         import polars as pl
 
-        parts = [pl.lit(part) if isinstance(part, str) else part for part in (field, actual, expected)]
+        parts = [pl.lit(part) if isinstance(part, str) else part for part in (code, field, actual, expected)]
         message = pl.concat_str([part.fill_null("nothing") for part in parts], separator=_MARK)
         self._checks.append(pl.when(wrong.fill_null(False)).then(message))
 
@@ -133,7 +154,7 @@ class Rows:
         if not self._checks:
             return
         message = pl.coalesce(self._checks).str.split(_MARK)
-        texts = {name: message.list.get(i) for i, name in enumerate(("field", "found", "expected"))}
+        texts = {name: message.list.get(i) for i, name in enumerate(("code", "field", "found", "expected"))}
         faults = self.frame.select("_record", **texts).filter(pl.col("field").is_not_null())
         self._checks.clear()
         if not faults.is_empty():

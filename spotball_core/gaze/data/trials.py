@@ -143,13 +143,15 @@ def together(parts: Sequence[Trials]) -> Trials:
         respondent, stimulus, prompt, *_ = repeated.select(_IDENTITY).row(0)
         raise OptionError(
             f"two files contain the trial of {respondent} with stimulus "
-            f"{stimulus} and prompt {prompt}. Remove it from one file"
+            f"{stimulus} and prompt {prompt}. Remove it from one file",
+            code="duplicate",
         )
     columns = ["stimulus_id", "view", "proximity", "objects", "gaze", "head"]
     ways = frame.select(columns).unique().filter(pl.col("stimulus_id").is_duplicated())
     if len(ways):
         raise OptionError(
-            f"two files describe the stimulus {ways['stimulus_id'].sort()[0]} differently. Correct one of them"
+            f"two files describe the stimulus {ways['stimulus_id'].sort()[0]} differently. Correct one of them",
+            code="incompatible-data",
         )
     return Trials(frame, sum(part.n_checks for part in parts))
 
@@ -165,11 +167,14 @@ def make_trials(trials: Sequence[Trial], stimuli: Sequence[Stimulus]) -> Trials:
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     for trial in trials:
         if trial.stimulus_id not in by_id:
-            raise OptionError(f"the stimuli do not contain {trial.stimulus_id!r}. Use ids of the stimuli file")
+            raise OptionError(
+                f"the stimuli do not contain {trial.stimulus_id!r}. Use ids of the stimuli file", code="unknown-image"
+            )
         if trial.choice is not None and trial.choice not in by_id[trial.stimulus_id].objects:
             raise OptionError(
                 f"choice {trial.choice!r} is not an object of stimulus {trial.stimulus_id!r}. Correct the column "
-                "`choice`"
+                "`choice`",
+                code="unknown-image",
             )
     text = ("respondent", "stimulus_id", "prompt_id", "choice", "participant", "sample")
     schema: dict[str, pl.DataType] = {**dict.fromkeys(text, pl.String()), "response_time": pl.Float64()}

@@ -65,7 +65,13 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
     people: dict[tuple[str, float, float], list[tuple[Box, Point]]] = {}
     for line, row in _rows(path):
         if len(row) < len(TEST_COLUMNS):
-            raise InputError([Problem(str(path), line, "row", f"{len(row)} columns", f"{len(TEST_COLUMNS)} or more")])
+            raise InputError(
+                [
+                    Problem(
+                        "missing-column", str(path), line, "row", f"{len(row)} columns", f"{len(TEST_COLUMNS)} or more"
+                    )
+                ]
+            )
         values = dict(zip(TEST_COLUMNS, row, strict=False))
         number = {name: _number(path, line, name, values[name]) for name in TEST_COLUMNS[6:]}
         box = (number["x_min"], number["y_min"], number["x_max"], number["y_max"])
@@ -96,13 +102,24 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
     files = sorted(folder.glob("*/*/*.txt"))
     if not files:
         raise InputError(
-            [Problem(str(folder), None, "file", "no annotations", "files with paths such as show/clip/person.txt")]
+            [
+                Problem(
+                    "wrong-folder",
+                    str(folder),
+                    None,
+                    "file",
+                    "no annotations",
+                    "files with paths such as show/clip/person.txt",
+                )
+            ]
         )
     targets = []
     for path in files:
         for line, row in _rows(path):
             if len(row) != 7:
-                raise InputError([Problem(str(path), line, "row", f"{len(row)} columns", "7 columns")])
+                raise InputError(
+                    [Problem("missing-column", str(path), line, "row", f"{len(row)} columns", "7 columns")]
+                )
             names = ("x_min", "y_min", "x_max", "y_max", "gaze_x", "gaze_y")
             left, top, right, bottom, x, y = (
                 _number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)
@@ -112,7 +129,8 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
             if size is None:
                 raise OptionError(
                     f"{image}: the size of this frame is unknown, but annotations in pixels need it."
-                    " Name the folder of the frames with --images."
+                    " Name the folder of the frames with --images.",
+                    code="missing-value",
                 )
             width, height = size
             points = ((x / width, y / height),) if x >= 0 and y >= 0 else ()
@@ -158,19 +176,24 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
     header = rows[0][1] if rows else []
     if missing := [name for name in ("image", "x", "y") if name not in header]:
         actual = f"the columns {', '.join(header)}" if header else "nothing"
-        raise InputError([Problem(str(path), 1, missing[0], actual, f"a column `{missing[0]}`")])
+        raise InputError([Problem("missing-column", str(path), 1, missing[0], actual, f"a column `{missing[0]}`")])
     predictions = []
     seen = set()
     for line, row in rows[1:]:
         values = dict(zip(header, row, strict=False))
         if not values.get("image"):
-            raise InputError([Problem(str(path), line, "image", "nothing", "the name of an image")])
+            raise InputError([Problem("missing-value", str(path), line, "image", "nothing", "the name of an image")])
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
             raise InputError(
                 [
                     Problem(
-                        str(path), line, "x, y", f"{x:g}, {y:g}", "shares of the image's width and height, from 0 to 1"
+                        "invalid-value",
+                        str(path),
+                        line,
+                        "x, y",
+                        f"{x:g}, {y:g}",
+                        "shares of the image's width and height, from 0 to 1",
                     )
                 ]
             )
@@ -184,7 +207,7 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         )
         if (identity := (new.respondent, new.image, new.person)) in seen:
             actual = f"a second prediction of {new.respondent} for image {new.image}, person {new.person}"
-            raise InputError([Problem(str(path), line, "row", actual, "one prediction per person")])
+            raise InputError([Problem("duplicate", str(path), line, "row", actual, "one prediction per person")])
         seen.add(identity)
         predictions.append(new)
     return tuple(predictions)
@@ -199,7 +222,9 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if any(text.strip() for text in row):
                     yield reader.line_num, [text.strip() for text in row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError([Problem(str(path), None, "file", str(error), "a CSV file in UTF-8")]) from error
+        raise InputError(
+            [Problem("invalid-csv", str(path), None, "file", str(error), "a CSV file in UTF-8")]
+        ) from error
 
 
 def _number(path: Path, line: int, field: str, text: str) -> float:
@@ -208,5 +233,5 @@ def _number(path: Path, line: int, field: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError([Problem(str(path), line, field, repr(text), "a number")])
+        raise InputError([Problem("invalid-value", str(path), line, field, repr(text), "a number")])
     return value

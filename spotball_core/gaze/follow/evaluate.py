@@ -106,7 +106,8 @@ def evaluate_following(
             raise OptionError(
                 f"{prediction.respondent}: the annotations do not contain image {prediction.image}, person "
                 f"{prediction.person}. "
-                "Correct the columns `image` and `person`"
+                "Correct the columns `image` and `person`",
+                code="unknown-image",
             )
     results = []
     for name in names:
@@ -175,10 +176,10 @@ def _loaded(path: Path) -> FloatArray:
     try:
         heatmap = np.asarray(np.load(path, allow_pickle=False), dtype=float)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError([Problem(str(path), None, "heatmap", str(error), expected)]) from error
+        raise InputError([Problem("unreadable-file", str(path), None, "heatmap", str(error), expected)]) from error
     actual = f"shape {heatmap.shape}" if heatmap.ndim != 2 or not heatmap.size else "NaN or infinity"
     if heatmap.ndim != 2 or not heatmap.size or not np.isfinite(heatmap).all():
-        raise InputError([Problem(str(path), None, "heatmap", actual, expected)])
+        raise InputError([Problem("invalid-value", str(path), None, "heatmap", actual, expected)])
     return heatmap
 
 

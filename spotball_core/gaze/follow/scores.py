@@ -94,11 +94,14 @@ def auc(heatmap: ArrayLike, targets: BoolArray) -> float:
     values = np.asarray(heatmap, dtype=float)
     if values.shape != targets.shape:
         raise OptionError(
-            f"a heat map of shape {values.shape} cannot be compared with targets of shape {targets.shape}"
+            f"a heat map of shape {values.shape} cannot be compared with targets of shape {targets.shape}",
+            code="wrong-shape",
         )
     n = int(targets.sum())
     if n in (0, targets.size):
-        raise OptionError("the AUC needs at least one target pixel and at least one other pixel")
+        raise OptionError(
+            "the AUC needs at least one target pixel and at least one other pixel", code="cannot-estimate"
+        )
     ranks = rankdata(values.ravel())[targets.ravel()]
     return float((ranks.sum() - n * (n + 1) / 2) / (n * (targets.size - n)))
 

@@ -195,20 +195,23 @@ def fit_angles(
     if not looks.shape == faces.shape == chosen.shape == (len(chosen),):
         raise OptionError(
             f"response, gaze and head: found shapes {chosen.shape}, {looks.shape} and {faces.shape}, expected one "
-            "number per trial in each"
+            "number per trial in each",
+            code="wrong-shape",
         )
     if not np.isfinite([looks, faces, chosen]).all():
-        raise OptionError("response, gaze and head must be finite")
+        raise OptionError("response, gaze and head must be finite", code="invalid-value")
     if len(chosen) < LEAST_RESPONSES:
         raise OptionError(
-            f"the cue model of directions needs at least {LEAST_RESPONSES} responses, found {len(chosen)}"
+            f"the cue model of directions needs at least {LEAST_RESPONSES} responses, found {len(chosen)}",
+            code="cannot-estimate",
         )
     places = np.arange(len(chosen)) if scene is None else np.unique(np.asarray(scene), return_inverse=True)[1].ravel()
     data = Directions(_wrapped((chosen - looks) / STEP), _wrapped((faces - looks) / STEP), places.astype(np.int64))
     if np.abs(data.head).max() < _CELL:
         raise OptionError(
             "head and gaze have the same direction in all trials, so their effects cannot be separated. Add trials in "
-            "which they differ"
+            "which they differ",
+            code="cannot-estimate",
         )
     shapes = [kernel.shape for kernel in KERNELS if kernel.ends == "clip"]
     by_kernel = fit_each([AngleLikelihood(data, shape) for shape in shapes])

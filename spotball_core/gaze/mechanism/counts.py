@@ -86,7 +86,9 @@ def count_choices(rows: pl.DataFrame) -> ChoiceCounts:
 
     known = rows.filter(pl.col("head").is_not_null() & pl.col("choice").is_not_null())
     if known.is_empty():
-        raise OptionError("the cue model needs matched choices for congruent or incongruent photos")
+        raise OptionError(
+            "the cue model needs matched choices for congruent or incongruent photos", code="cannot-estimate"
+        )
     keys = ("n_objects", "gaze", "head", "proximity", "side")
     photos = (
         known.with_columns(side=(pl.col("view") != "front").cast(pl.Int64))

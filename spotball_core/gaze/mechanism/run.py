@@ -65,7 +65,8 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     if data.n_scenes < LEAST_SCENES:
         raise OptionError(
             f"the cue model needs at least {LEAST_SCENES} scenes (sets of photos that differ only in the targets) "
-            f"with a head target, found {data.n_scenes}"
+            f"with a head target, found {data.n_scenes}",
+            code="cannot-estimate",
         )
     by_kernel = fit_kernels(data)
     fits = fit_structures(by_kernel[0])

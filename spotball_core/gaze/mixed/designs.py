@@ -127,22 +127,28 @@ def _variable(table: pl.DataFrame, text: str, term: str) -> Variable:
     how, name = match[1], match[2]
     if name not in table.columns:
         raise OptionError(
-            f"the table has no column {name!r}, which the term {term!r} contains. Available: {', '.join(table.columns)}"
+            f"the table has no column {name!r}, which the term {term!r} names. Available: {', '.join(table.columns)}",
+            code="unknown-name",
         )
     column = table[name]
     number = column.dtype.is_numeric()
     if column.null_count() or (number and not column.cast(pl.Float64).is_finite().all()):
-        raise OptionError(f"{name} has missing or infinite values. Remove these rows")
+        raise OptionError("found missing or infinite values. Remove these rows", code="invalid-value", field=name)
     if how != "C" and number:
         values = column.cast(pl.Float64)
         mean = float(np.mean(values.to_numpy()))
         return Variable(name, None, mean, mean if how == "center" else 0.0, tuple(values.unique().sort()))
     if how == "center":
-        raise OptionError(f"{name} is not numeric and cannot be centered. Write {name} without center()")
+        raise OptionError(
+            f"{name} is not numeric and cannot be centered. Write {name} without center()", code="cannot-estimate"
+        )
     levels = tuple(float(level) if number else level for level in column.unique().sort())
     if len(levels) < 2:
         raise OptionError(
-            f"the factor {name} has only the level {levels[0]}. Remove its terms" if levels else "the table has no rows"
+            f"the factor {name} has only the level {levels[0]}. Remove its terms"
+            if levels
+            else "the table has no rows",
+            code="cannot-estimate",
         )
     return Variable(name, levels)
 
@@ -170,16 +176,20 @@ def _product(parts: Sequence[tuple[tuple[str, ...], FloatArray]], n: int) -> tup
 
 def _check_rank(names: Sequence[str], matrix: FloatArray) -> None:
     if len(matrix) < len(names):
-        raise OptionError(f"{len(matrix)} rows are too few for {len(names)} coefficients. Use fewer terms")
+        raise OptionError(
+            f"{len(matrix)} rows are too few for {len(names)} coefficients. Use fewer terms", code="cannot-estimate"
+        )
     scale = np.linalg.norm(matrix, axis=0)
     if not scale.all():
         raise OptionError(
-            f"{names[int(np.argmin(scale))]} is 0 in all rows, so its effect cannot be estimated. Remove this term"
+            f"{names[int(np.argmin(scale))]} is 0 in all rows, so its effect cannot be estimated. Remove this term",
+            code="cannot-estimate",
         )
     triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
     if (triangle < 1e-10).any():
         column = names[int(np.argmax(triangle < 1e-10))]
         raise OptionError(
             f"{column} cannot be distinguished from the other terms, because they always vary together. Remove one of "
-            "them"
+            "them",
+            code="cannot-estimate",
         )

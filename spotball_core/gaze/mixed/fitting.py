@@ -89,7 +89,7 @@ class Fit:
         """Return the coefficient of the design's column with this name."""
         names = self.design.names
         if name not in names:
-            raise OptionError(f"the design has no column {name}. Available: {', '.join(names)}")
+            raise OptionError(f"the design has no column {name}. Available: {', '.join(names)}", code="unknown-name")
         return float(self.coefficients[names.index(name)])
 
     def effects(self, group: str) -> dict[object, float]:
@@ -102,7 +102,9 @@ class Fit:
 
     def _place(self, group: str) -> int:
         if group not in self.data.names:
-            raise OptionError(f"the fit has no group {group}. Available: {', '.join(self.sds) or 'none'}")
+            raise OptionError(
+                f"the fit has no group {group}. Available: {', '.join(self.sds) or 'none'}", code="unknown-name"
+            )
         return self.data.names.index(group)
 
 
@@ -225,17 +227,22 @@ def _data(
     successes = share * trials
     rounded = np.round(successes)
     if (trials < 1).any() or (trials % 1).any():
-        raise OptionError("weights must be whole numbers of trials, at least 1")
+        raise OptionError("weights must be whole numbers of trials, at least 1", code="invalid-value")
     if (share < 0).any() or (share > 1).any() or (np.abs(successes - rounded) > 1e-6).any():
-        raise OptionError("y must be a share of successes from 0 to 1, and y times weights must be a whole number")
+        raise OptionError(
+            "y must be a share of successes from 0 to 1, and y times weights must be a whole number",
+            code="invalid-value",
+        )
     coded = []
     for name, labels in groups.items():
         values = np.asarray(labels)
         if values.shape != (n,):
-            raise OptionError(f"the group {name} has the shape {values.shape}, but the design has {n} rows")
+            raise OptionError(
+                f"the group {name} has the shape {values.shape}, but the design has {n} rows", code="wrong-shape"
+            )
         levels, codes = np.unique(values, return_inverse=True)
         if len(levels) < 2:
-            raise OptionError(f"the group {name} has fewer than 2 levels. Remove it")
+            raise OptionError(f"the group {name} has fewer than 2 levels. Remove it", code="cannot-estimate")
         coded.append((name, codes, tuple(levels.tolist())))
     coded.sort(key=lambda group: -len(group[2]))
     return Data(
@@ -252,9 +259,9 @@ def _data(
 def _row_values(name: str, values: ArrayLike, n: int) -> FloatArray:
     array = np.asarray(values, dtype=float)
     if array.shape != (n,):
-        raise OptionError(f"{name} has the shape {array.shape}, but the design has {n} rows")
+        raise OptionError(f"found shape {array.shape}, but the design has {n} rows", code="wrong-shape", field=name)
     if not np.isfinite(array).all():
-        raise OptionError(f"{name} has missing or infinite values. Remove these rows")
+        raise OptionError("found missing or infinite values. Remove these rows", code="invalid-value", field=name)
     return array
 
 

@@ -133,7 +133,7 @@ def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float 
     labels, estimates = means.labels, means.table["estimate"].to_numpy()
     k = len(labels)
     if k < 2:
-        raise OptionError("a comparison needs at least two means")
+        raise OptionError("a comparison needs at least two means", code="cannot-estimate")
     pairs = list(itertools.combinations(range(k), 2))
     contrast = np.zeros((len(pairs), k))
     for row, (i, j) in zip(contrast, pairs, strict=True):
@@ -152,7 +152,7 @@ def pairwise(means: MarginalMeans, *, adjust: Adjustment = "holm", level: float 
         case "none":
             adjusted = p
         case _:
-            raise OptionError(f"adjust: found {adjust!r}, expected holm, tukey or none")
+            raise OptionError(f"found {adjust!r}, expected holm, tukey or none", field="adjust")
     return pl.DataFrame(
         {
             "first": [labels[i] for i, _ in pairs],
@@ -221,15 +221,18 @@ def _grid(
 ) -> pl.DataFrame:
     variables = fit.design.variables
     if strangers := [name for name in (*by, *at) if name not in variables]:
-        raise OptionError(f"the design has no variable {strangers[0]}. Available: {', '.join(variables) or 'none'}")
+        raise OptionError(
+            f"the design has no variable {strangers[0]}. Available: {', '.join(variables) or 'none'}",
+            code="unknown-name",
+        )
     values: dict[str, Sequence[Level]] = {}
     for name in [*by, *(name for name in variables if name not in by)]:
         variable = variables[name]
         if name in at:
             if variable.levels is not None or not len(at[name]) or (name not in by and len(at[name]) > 1):
                 raise OptionError(
-                    f"{name}: `at` needs a numeric variable with one value, or several values if the variable is in "
-                    "`by`"
+                    "`at` needs a numeric variable with one value, or several values if the variable is in `by`",
+                    field=name,
                 )
             values[name] = [float(value) for value in at[name]]
         elif variable.levels is not None:

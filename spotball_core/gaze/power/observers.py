@@ -68,13 +68,13 @@ class Observer:
 
     def __post_init__(self) -> None:
         if self.cue not in CUES:
-            raise OptionError(unknown_name("observer", self.cue, CUES))
+            raise OptionError(unknown_name("observer", self.cue, CUES), code="unknown-name")
         for name in ("weight", "lapse"):
             if not 0 <= getattr(self, name) <= 1:
-                raise OptionError(f"{name}: found {getattr(self, name):g}, expected a share from 0 to 1")
+                raise OptionError(f"found {getattr(self, name):g}, expected a share from 0 to 1", field=name)
         for name in ("noise", "stimulus_noise", "prompt_spread"):
             if not getattr(self, name) >= 0:
-                raise OptionError(f"{name}: found {getattr(self, name):g}, expected at least 0")
+                raise OptionError(f"found {getattr(self, name):g}, expected at least 0", field=name)
 
 
 def simulate(
@@ -97,7 +97,7 @@ def simulate(
     import polars as pl
 
     if prompts < 1:
-        raise OptionError(f"prompts: found {prompts}, expected at least 1")
+        raise OptionError(f"found {prompts}, expected at least 1", field="prompts")
     frame = stimuli_frame(stimulus for stimulus in stimuli if not stimulus.attention_check)
     places = {
         name: [getattr(stimulus, name) for stimulus in stimuli if not stimulus.attention_check]

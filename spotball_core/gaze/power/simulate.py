@@ -188,7 +188,7 @@ def power(
     """
     policy, photos = policy or TestPolicy(), tuple(stimulus for stimulus in stimuli if not stimulus.attention_check)
     if simulations < 1:
-        raise OptionError(f"simulations: found {simulations}, expected at least 1")
+        raise OptionError(f"found {simulations}, expected at least 1", field="simulations")
     if tests != "all" and policy.multiplicity != "none":
         raise OptionError("a correction for multiple tests needs all tests. Pass tests='all', or multiplicity='none'")
     tasks = []

@@ -82,7 +82,8 @@ def analyze(
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(
-            f"by: found {', '.join(scoring.policy.by)}, expected {', '.join(PARTS)}. A report needs these groups"
+            f"found {', '.join(scoring.policy.by)}, expected {', '.join(PARTS)}. A report needs these groups",
+            field="by",
         )
     # Check the runs before the long computations.
     changes = None
@@ -91,7 +92,7 @@ def analyze(
         changes = run_changes(before, scoring)
     answered = [group for group in scoring.groups if scoring.images(group)]
     if not answered:
-        raise OptionError("no images are left to score. Try --images all")
+        raise OptionError("no images are left to score. Try --images all", code="no-data")
     # Give all work to the workers at once, the longest first, so that none of them waits.
     reference, seed = scoring.policy.reference, scoring.policy.seed
     ceiling_parts = start_noise_ceiling(scoring, seed=seed, workers=workers) if reference is not None else iter(())

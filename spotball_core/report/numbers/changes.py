@@ -57,13 +57,15 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
         if tuple(run.policy.by) != PARTS:
             by = ", ".join(run.policy.by)
             raise OptionError(
-                f"the {name} run is grouped by {by}. Group both runs by {', '.join(PARTS)} to compare them"
+                f"the {name} run is grouped by {by}. Group both runs by {', '.join(PARTS)} to compare them",
+                code="incompatible-data",
             )
     grids = [f"{run.counts.rows} x {run.counts.cols}" for run in (before, after)]
     if grids[0] != grids[1]:
         raise OptionError(
             f"the grids of the two runs differ ({grids[0]} before, {grids[1]} after), so the runs cannot be compared. "
-            "Use runs with the same grid"
+            "Use runs with the same grid",
+            code="different-grids",
         )
     images, same = _images(before, after)
     groups_before, groups_after = _by_key(before), _by_key(after)
@@ -83,7 +85,8 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
     if not compared:
         raise OptionError(
             "the runs cannot be compared, because no respondent and prompt answered the same image with the same scene "
-            "in both runs. Check the names: respondents, prompts, sports and images are matched by name"
+            "in both runs. Check the names: respondents, prompts, sports and images are matched by name",
+            code="no-data",
         )
     groups = [_compared_group(pair) for pair in compared]
     changes, undefined = _changes(after, compared)

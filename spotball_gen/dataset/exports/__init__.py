@@ -50,11 +50,12 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
         OSError: if a file cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"--out: {out} exists already. Name a new folder")
+        raise OptionError(f"{out} exists already. Name a new folder", code="output-exists", field="--out")
     if with_ball and format != "coco":
         raise OptionError(
-            f"--with-ball works only with --format coco, found --format {format}. Remove --with-ball, or change the "
-            "format"
+            f"works only with --format coco, found --format {format}. Remove --with-ball, or change the format",
+            code="conflicting-options",
+            field="--with-ball",
         )
     rows = read_rows(dataset, with_ball=with_ball)
     with replacing_folder(out) as new:

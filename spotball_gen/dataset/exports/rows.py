@@ -146,7 +146,12 @@ def read_parts(dataset: Path, scenes: Sequence[Scene]) -> dict[str, str] | None:
     if missing := [name for scene in scenes if (name := f"{scene.sport}/{scene.image}") not in parts]:
         expected = f"each image of {SCENES} in `{TRAIN}` or `{TEST}`"
         fix = "Add the image to one of them"
-        raise InputError([Problem(str(dataset / SPLITS), None, name, "nothing", expected, fix=fix) for name in missing])
+        raise InputError(
+            [
+                Problem("missing-value", str(dataset / SPLITS), None, name, "nothing", expected, fix=fix)
+                for name in missing
+            ]
+        )
     return parts
 
 

@@ -71,22 +71,28 @@ class OnnxFile:
         try:
             session = onnxruntime.InferenceSession(path, options, providers=list(providers))
         except Exception as error:  # ONNX Runtime has a different error class for each problem.
-            raise OptionError(f"{where}: {path}: cannot be loaded: {str(error).splitlines()[0]}") from error
+            raise OptionError(
+                f"{where}: {path}: cannot be loaded: {str(error).splitlines()[0]}", code="unusable-model"
+            ) from error
         (image_input, *other_inputs) = session.get_inputs()
         shape = tuple(side if isinstance(side, int) else None for side in image_input.shape)
         if other_inputs or image_input.type not in _TYPES or len(shape) != 4 or shape[1] not in (3, None):
-            raise OptionError(f"{where}: {path}: the input of the model is not an image. {hint}")
+            raise OptionError(f"{where}: {path}: the input of the model is not an image. {hint}", code="unusable-model")
         metadata = session.get_modelmeta().custom_metadata_map
         task = metadata.get("task", "")
         if task and task not in tasks:
-            raise OptionError(f"{where}: {path}: the model was made for the task {task!r}. {hint}")
+            raise OptionError(
+                f"{where}: {path}: the model was made for the task {task!r}. {hint}", code="unusable-model"
+            )
         try:
             # The export writes Python literals.
             names = {int(number): str(name) for number, name in ast.literal_eval(metadata.get("names", "{}")).items()}
             height, width = ast.literal_eval(metadata.get("imgsz", f"{SIZE}, {SIZE}"))
             size, stride = (int(height), int(width)), int(metadata.get("stride", STRIDE))
         except (ValueError, SyntaxError, AttributeError, TypeError) as error:
-            raise OptionError(f"{where}: {path}: the metadata of the model cannot be read ({error}). {hint}") from error
+            raise OptionError(
+                f"{where}: {path}: the metadata of the model cannot be read ({error}). {hint}", code="unusable-model"
+            ) from error
         return cls(session, shape, names, size, stride, file_name(path), task, metadata, where)
 
     def canvas(self, image: tuple[int, int], size: int | None) -> tuple[int, int]:
@@ -147,7 +153,10 @@ def onnx_providers(device: str, where: str) -> list[str]:
 
     has_cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
     if device == "cuda" and not has_cuda:
-        raise OptionError(f"{where}: device: the installed ONNX Runtime does not support CUDA. Install onnxruntime-gpu")
+        raise OptionError(
+            f"{where}: device: the installed ONNX Runtime does not support CUDA. Install onnxruntime-gpu",
+            code="unsupported-device",
+        )
     return (
         ["CUDAExecutionProvider", "CPUExecutionProvider"] if has_cuda and device != "cpu" else ["CPUExecutionProvider"]
     )

@@ -58,7 +58,7 @@ def wanted_classes(names: Mapping[int, str], sport: Sport, model: str) -> dict[i
         if not numbers:
             known_names = ", ".join(names.values())
             fix = f"Set `{label}_class` in the table [sports.SPORT] to one of: {known_names}"
-            raise OptionError(f"detect: {model} has no class {name!r}. {fix}")
+            raise OptionError(f"{model} has no class {name!r}. {fix}", code="unknown-name", field="detect")
         classes |= dict.fromkeys(numbers, label)
     return classes
 

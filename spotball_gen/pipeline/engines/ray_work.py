@@ -188,7 +188,7 @@ def portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
-        return SpotballError(str(error))
+        return SpotballError(str(error), code="worker-failed")
     return error
 
 

@@ -22,6 +22,8 @@ STORM = 25
 class StageError(SpotballError):
     """Raised if a stage itself is broken. A failure that concerns only one item does not raise this error."""
 
+    code = "stage-failed"
+
 
 def process(stage: Stage, choice: StageChoice, items: Sequence[Item]) -> Outcome:
     """Return a stage's result for a batch. If the stage raises an error, the items are processed one by one.

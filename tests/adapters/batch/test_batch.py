@@ -1,4 +1,4 @@
-"""`spotball batch`: what goes out as files comes back as responses, each reply once."""
+"""Test `spotball batch`: export writes request files, and import stores each reply once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.builders import scene, write_jsonl
 
 Line = dict[str, Any]
 Responder = Callable[[Line, int], str]
-"""The text of a reply to a request, by the request and the reply's place in it."""
+"""A function that returns the text of a reply, given the request and the reply's index in it."""
 
 COT = load_prompt("cot")
 
@@ -59,13 +59,13 @@ def requests(out: Path, batch: int = 1) -> list[Line]:
 
 
 def answer(request: Line, place: int) -> str:
-    """A cell that depends on all that a request is, so that no two replies are taken for each other."""
+    """Return a reply whose cell depends on the request and the index, so that replies cannot be mixed up."""
     digest = hashlib.sha256(f"{request['custom_id']} {place}".encode()).digest()
     return f"Reasoning: reply {place} to {request['custom_id']}.\nCell: {'ABCDEF'[digest[0] % 6]}{digest[1] % 10 + 1}"
 
 
 def answered(path: Path, asked: Iterable[Line], responder: Responder = answer) -> Path:
-    """A file of replies in our form, in an order of its own."""
+    """Write a file of replies in the format `messages`, in shuffled order."""
     lines = []
     for request in asked:
         texts = [responder(request, place) for place in range(request["n"])]
@@ -76,11 +76,11 @@ def answered(path: Path, asked: Iterable[Line], responder: Responder = answer) -
 
 
 class TestARound:
-    def test_every_sample_is_asked_once(self, data: Path, out: Path) -> None:
+    def test_export_writes_one_request_per_sample(self, data: Path, out: Path) -> None:
         done = export(data, out, "--prompt", "base,cue", "--samples", "3,2", "--temperature", "0.6", "--seed", "5")
         assert done.returncode == 0, said(done)
         asked = requests(out)
-        # Three images that are no controls, and a request for each sample.
+        # Three of the four images are not controls, and each sample has one request.
         assert len(asked) == 3 * (3 + 2)
         assert len({request["custom_id"] for request in asked}) == len(asked)
         known = {one.key: one for one in read_scenes(data / "scenes.jsonl")}
@@ -104,7 +104,7 @@ class TestARound:
         assert (manifest["requests"], manifest["replies"], manifest["waiting"]) == (15, 15, 0)
 
     @pytest.mark.parametrize("at_once", [1, 2, 50])
-    def test_replies_become_responses(self, data: Path, out: Path, tmp_path: Path, at_once: int) -> None:
+    def test_import_stores_every_reply_as_a_response(self, data: Path, out: Path, tmp_path: Path, at_once: int) -> None:
         export(data, out, "--prompt", "base,cue", "--samples", "3,2", "--at-once", str(at_once))
         asked = requests(out)
         done = import_(out, answered(tmp_path / "replies.jsonl", asked))
@@ -122,7 +122,9 @@ class TestARound:
         assert {(row["respondent"], row["kind"]) for row in rows(out)} == {("me", "model")}
         assert {group.n_responses for group in score(out, bootstrap=0).groups} == {6, 3, 4, 2}
 
-    def test_names_of_all_kinds_come_back(self, tmp_path: Path, out: Path) -> None:
+    def test_image_and_sport_names_with_unusual_characters_survive_export_and_import(
+        self, tmp_path: Path, out: Path
+    ) -> None:
         names = ["a b:c", "試合" * 40, "b1-1-00000000", "x" * 255, 'quote"', "1\u3000 2"]
         Image.new("RGB", (640, 360), (1, 2, 3)).save(tmp_path / "one.png")
         known = [scene(name, sport, path="one.png") for name in names for sport in ("fußball", "soccer")]
@@ -137,14 +139,16 @@ class TestARound:
         assert {(row["sport"], row["image"]) for row in found} == {one.key for one in known}
         assert len(found) == len(known)
 
-    def test_the_same_goes_out_each_time(self, data: Path, tmp_path: Path) -> None:
+    def test_export_with_the_same_options_writes_the_same_requests(self, data: Path, tmp_path: Path) -> None:
         for name in ("one", "two"):
             export(data, tmp_path / name, "--prompt", "base,cot", "--samples", "2")
         assert requests(tmp_path / "one") == requests(tmp_path / "two")
 
 
 class TestQuestionsFirst:
-    def test_the_last_question_holds_the_answers(self, data: Path, out: Path, tmp_path: Path) -> None:
+    def test_second_export_of_cot_puts_the_earlier_replies_into_the_final_prompt(
+        self, data: Path, out: Path, tmp_path: Path
+    ) -> None:
         options = ("--prompt", "cot", "--samples", "2", "--at-once", "2")
         done = export(data, out, *options)
         first = requests(out)
@@ -175,7 +179,9 @@ class TestQuestionsFirst:
         assert (done.returncode, done.stderr) == (0, "no requests are left to write\n")
         assert not (out / "batch-3").exists()
 
-    def test_a_sample_without_all_answers_waits(self, data: Path, out: Path, tmp_path: Path) -> None:
+    def test_export_of_cot_repeats_a_question_whose_reply_is_missing(
+        self, data: Path, out: Path, tmp_path: Path
+    ) -> None:
         options = ("--prompt", "cot", "--samples", "2")
         export(data, out, *options)
         first = requests(out)
@@ -189,7 +195,7 @@ class TestQuestionsFirst:
 class TestOpenAI:
     OPTIONS = ("--prompt", "base", "--samples", "3", "--format", "openai", "--model", "gpt-4.1-mini")
 
-    def test_the_lines_are_those_of_its_batches(self, data: Path, out: Path) -> None:
+    def test_export_in_openai_format_writes_chat_completion_lines(self, data: Path, out: Path) -> None:
         done = export(data, out, *self.OPTIONS, "--max-output-tokens", "300", "--temperature", "0.6")
         assert done.returncode == 0, said(done)
         assert len(requests(out)) == 3
@@ -206,7 +212,7 @@ class TestOpenAI:
             assert (body["model"], body["n"]) == ("gpt-4.1-mini", 3)
             assert (body["max_completion_tokens"], body["temperature"]) == (300, 0.6)
 
-    def test_its_output_is_read_as_it_is(self, data: Path, out: Path, tmp_path: Path) -> None:
+    def test_import_reads_openai_output_and_error_files(self, data: Path, out: Path, tmp_path: Path) -> None:
         export(data, out, *self.OPTIONS)
         first, second, third = (request["custom_id"] for request in requests(out))
         choices = [
@@ -240,19 +246,19 @@ class TestOpenAI:
         assert query(out, "SELECT model, input_tokens, output_tokens FROM requests") == [("gpt-4.1-mini-2025", 9, 4)]
         shown = query(out, "SELECT picture FROM requests")[0][0]
         assert hashlib.sha256((out / "pictures" / f"{shown}.png").read_bytes()).hexdigest() == shown
-        # What failed goes out again, under other ids.
+        # The next export contains the failed requests under new ids.
         export(data, out, *self.OPTIONS)
         assert len(requests(out, 2)) == 2
         assert {request["custom_id"] for request in requests(out, 2)}.isdisjoint({first, second, third})
 
-    def test_a_model_is_needed(self, data: Path, out: Path) -> None:
+    def test_export_in_openai_format_without_a_model_is_an_error(self, data: Path, out: Path) -> None:
         done = export(data, out, *self.OPTIONS[:-2])
         assert (done.returncode, done.stderr) == (
             2,
             "error: --format openai needs the name of the model. Add --model NAME\n",
         )
 
-    def test_a_file_that_would_be_too_large_is_several(self, tmp_path: Path) -> None:
+    def test_parts_splits_requests_into_several_files_at_the_line_and_size_limits(self, tmp_path: Path) -> None:
         parts = Parts(tmp_path, lines=3, size=100)
         lines = [f"{i}{'é' * (30 if i == 4 else 1)}\n" for i in range(8)]
         for line in lines:
@@ -308,7 +314,9 @@ class TestWhatIsWrong:
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),
         ],
     )
-    def test_a_line(self, exported: list[Line], out: Path, tmp_path: Path, line: str, problem: str) -> None:
+    def test_import_of_an_invalid_line_is_an_error_and_stores_nothing(
+        self, exported: list[Line], out: Path, tmp_path: Path, line: str, problem: str
+    ) -> None:
         good = json.dumps({"custom_id": exported[1]["custom_id"], "text": "Cell: A1"})
         path = tmp_path / "replies.jsonl"
         path.write_text(f"{good}\n\n{line.replace('ID', exported[0]['custom_id'])}\n")
@@ -316,11 +324,13 @@ class TestWhatIsWrong:
         assert done.returncode == 2
         assert f"error: {path}:3: " in done.stderr
         assert problem in done.stderr
-        # Nothing is stored where anything is wrong.
+        # One invalid line rejects the whole import.
         assert replies(out) == {}
         assert not (out / "responses.jsonl").exists()
 
-    def test_twice(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_two_lines_for_one_request_is_an_error(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         path = answered(tmp_path / "replies.jsonl", exported)
         other = write_jsonl(tmp_path / "other.jsonl", [read(path)[1]])
         done = import_(out, path, other)
@@ -332,13 +342,17 @@ class TestWhatIsWrong:
         )
         assert done.stderr == f"error: {other}:1: custom_id: {expected}\n"
 
-    def test_a_failure_and_then_a_reply(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_a_failure_and_a_reply_for_one_request_uses_the_reply(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         failed = write_jsonl(tmp_path / "failed.jsonl", [{"custom_id": exported[0]["custom_id"], "error": "busy"}])
         done = import_(out, failed, answered(tmp_path / "replies.jsonl", exported))
         assert "without a reply" not in done.stderr
         assert len(rows(out)) == 6
 
-    def test_the_same_again_changes_nothing(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_the_same_file_twice_stores_no_further_replies(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         path = answered(tmp_path / "replies.jsonl", exported)
         import_(out, path)
         before = rows(out)
@@ -346,7 +360,9 @@ class TestWhatIsWrong:
         assert "0 replies stored, 6 were already stored\n" in done.stderr
         assert rows(out) == before
 
-    def test_another_reply_to_the_same(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_a_different_reply_to_a_stored_sample_is_an_error(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         import_(out, answered(tmp_path / "one.jsonl", exported))
         before = replies(out)
         done = import_(
@@ -356,7 +372,9 @@ class TestWhatIsWrong:
         assert "found a reply to sample 1 of b1-1-" in done.stderr
         assert replies(out) == before
 
-    def test_some_of_the_replies(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_some_of_the_replies_reports_the_missing_ones(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         path = answered(tmp_path / "replies.jsonl", exported[:2])
         lines = read(path)
         lines[0]["replies"].pop()
@@ -367,7 +385,7 @@ class TestWhatIsWrong:
         done = export(out.parent / "nothing", out, "--prompt", "base")
         assert done.returncode == 2
 
-    def test_what_is_left_is_what_is_asked_next(
+    def test_export_after_a_partial_import_writes_only_the_missing_samples(
         self, data: Path, exported: list[Line], out: Path, tmp_path: Path
     ) -> None:
         import_(out, answered(tmp_path / "one.jsonl", exported[:1]))
@@ -378,7 +396,9 @@ class TestWhatIsWrong:
         import_(out, answered(tmp_path / "two.jsonl", requests(out, 2)))
         assert len(rows(out)) == 9
 
-    def test_a_run_has_one_respondent(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_with_a_missing_or_different_respondent_is_an_error(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         path = answered(tmp_path / "replies.jsonl", exported)
         done = import_(out, path, respondent=None)
         assert (done.returncode, done.stderr) == (
@@ -390,13 +410,17 @@ class TestWhatIsWrong:
         assert done.returncode == 2
         assert "respondent: me -> you" in done.stderr
 
-    def test_other_settings_are_not_mixed(self, data: Path, exported: list[Line], out: Path) -> None:
+    def test_export_with_settings_that_differ_from_the_first_batch_is_an_error(
+        self, data: Path, exported: list[Line], out: Path
+    ) -> None:
         done = export(data, out, "--prompt", "base", "--samples", "2", "--temperature", "1")
         assert done.returncode == 2
         assert "batch-1 was written with other settings (temperature not set -> 1.0)" in done.stderr
         assert not (out / "batch-2").exists()
 
-    def test_an_earlier_version_had_no_further_fields(self, data: Path, tmp_path: Path) -> None:
+    def test_export_reads_a_manifest_without_extra_body_and_reasoning_effort_as_not_set(
+        self, data: Path, tmp_path: Path
+    ) -> None:
         out = tmp_path / "chat"
         options = ("--prompt", "base", "--samples", "1", "--model", "m", "--format", "openai")
         assert export(data, out, *options).returncode == 0
@@ -410,7 +434,9 @@ class TestWhatIsWrong:
         assert 'other settings (reasoning_effort not set -> "low")' in done.stderr
         assert export(data, out, *options).returncode == 0
 
-    def test_further_fields_are_for_chat_completions(self, data: Path, tmp_path: Path) -> None:
+    def test_export_with_reasoning_effort_and_extra_body_works_only_in_openai_format(
+        self, data: Path, tmp_path: Path
+    ) -> None:
         fields = ("--extra-body", '{"service_tier": "flex"}', "--reasoning-effort", "low")
         options = ("--prompt", "base", "--samples", "1", "--model", "m", *fields)
         done = export(data, tmp_path / "ours", *options)
@@ -424,24 +450,24 @@ class TestWhatIsWrong:
             "extra_body": {"service_tier": "flex"},
         }
 
-    def test_no_batch(self, tmp_path: Path) -> None:
+    def test_import_from_a_folder_without_a_batch_is_an_error(self, tmp_path: Path) -> None:
         done = import_(tmp_path, tmp_path / "replies.jsonl")
         assert done.returncode == 2
         assert "contains no batch. Name the --out folder of `spotball batch export`" in done.stderr
 
-    def test_no_file_of_replies(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_of_a_missing_file_is_an_error(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         done = import_(out, tmp_path / "replies.jsonl")
         assert done.returncode == 2
         assert "replies.jsonl: file: found [Errno 2] No such file or directory" in done.stderr
 
-    def test_only_controls(self, tmp_path: Path, out: Path) -> None:
+    def test_export_of_only_control_images_needs_the_controls_option(self, tmp_path: Path, out: Path) -> None:
         data = dataset(tmp_path / "data", images=1, controls=1)
         done = export(data, out)
         assert done.returncode == 2
         assert "all images are controls" in done.stderr
         assert export(data, out, "--controls", "--prompt", "base").returncode == 0
 
-    def test_an_image_that_changed(self, tmp_path: Path, out: Path) -> None:
+    def test_export_after_an_image_file_changed_is_an_error(self, tmp_path: Path, out: Path) -> None:
         data = dataset(tmp_path / "data", images=1)
         export(data, out, "--prompt", "base", "--samples", "1")
         import_(out, answered(tmp_path / "replies.jsonl", requests(out)))
@@ -453,11 +479,15 @@ class TestWhatIsWrong:
             in done.stderr
         )
 
-    def test_parquet(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_with_format_parquet_writes_a_parquet_file(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported), options=["--format", "parquet"])
         assert pl.read_parquet(out / "responses.parquet").height == 6
 
-    def test_the_parse_policy(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_import_with_lenient_parse_policy_parses_the_stored_replies_again(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         replies = answered(tmp_path / "replies.jsonl", exported, lambda request, place: "The ball is in D4.")
         import_(out, replies)
         assert {row["cell"] for row in rows(out)} == {None}
@@ -465,7 +495,9 @@ class TestWhatIsWrong:
         assert {row["cell"] for row in rows(out)} == {"D4"}
         assert (out / "parsing.responses.json").read_text() == '{"parse_policy": "lenient"}\n'
 
-    def test_reparse_reads_a_batch_too(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
+    def test_reparse_restores_the_responses_of_an_imported_batch(
+        self, exported: list[Line], out: Path, tmp_path: Path
+    ) -> None:
         import_(out, answered(tmp_path / "replies.jsonl", exported))
         before = rows(out)
         (out / "responses.jsonl").unlink()

@@ -1,4 +1,4 @@
-"""`spotball gaze ask` against a server on loopback: what it asks, keeps and writes; it goes on after a kill."""
+"""Test `spotball gaze ask` against a loopback server: requests, replies, output files, and resuming after a kill."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def running() -> Iterator[LoopbackServer]:
 
 
 class TestARun:
-    def test_each_photo_with_each_prompt(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_sends_each_photo_with_each_prompt_and_writes_the_trials(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         stimuli, out = made(tmp_path / "data"), tmp_path / "run"
         done = ask(stimuli, out, server.url)
         assert done.returncode == 0, said(done)
@@ -66,7 +68,7 @@ class TestARun:
             assert row["condition"] == one.condition
         assert len(read_trials(out / "trials.csv").frame) == len(trials) == 96
 
-    def test_the_order_of_the_options_is_recorded_and_is_what_was_shown(
+    def test_gaze_ask_records_the_order_of_the_options_that_was_sent(
         self, server: LoopbackServer, tmp_path: Path
     ) -> None:
         stimuli, out = made(tmp_path / "data"), tmp_path / "run"
@@ -88,7 +90,9 @@ class TestARun:
         assert len(set(of_four)) > len(of_four) / 2
         assert {row["sample"] for row in rows(out / "trials.csv")} == {"1", "2", "3"}
 
-    def test_more_may_join_and_nothing_is_asked_twice(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_with_more_prompts_and_samples_does_not_repeat_stored_requests(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         stimuli, out = made(tmp_path / "data"), tmp_path / "run"
         ask(stimuli, out, server.url, "--prompt", "pilot-1", "--limit", "3")
         assert {row["condition"] for row in rows(out / "trials.csv")} == {"natural", "congruent"}
@@ -110,7 +114,7 @@ class TestARun:
             (("--respondent", "me"), "respondent: gaze-model -> me"),
         ],
     )
-    def test_other_settings_are_refused(
+    def test_gaze_ask_with_settings_that_differ_from_the_run_is_an_error(
         self, server: LoopbackServer, tmp_path: Path, options: tuple[str, ...], difference: str
     ) -> None:
         stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
@@ -120,7 +124,7 @@ class TestARun:
         assert difference in done.stderr
         assert len(server.asked) == 3
 
-    def test_other_stimuli_and_photos_are_refused(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_after_photos_or_stimuli_changed_is_an_error(self, server: LoopbackServer, tmp_path: Path) -> None:
         stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
         ask(stimuli, out, server.url, "--prompt", "pilot-1")
         Image.new("RGB", (64, 64), (255, 255, 255)).save(tmp_path / "data" / "photos" / "1.png")
@@ -131,16 +135,18 @@ class TestARun:
         done = ask(other, out, server.url, "--prompt", "pilot-2")
         assert "stimuli: " in done.stderr
 
-    def test_attention_checks_are_asked_about_only_if_wanted(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_sends_attention_checks_only_with_the_checks_option(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         stimuli, out = made(tmp_path / "data", 4, checks=1), tmp_path / "run"
         ask(stimuli, out, server.url, "--prompt", "pilot-1")
         assert len(server.asked) == 3
         ask(stimuli, out, server.url, "--prompt", "pilot-1", "--checks")
         assert len(server.asked) == len(replies(out)) == 4
-        # They are no part of what is analyzed.
+        # Attention checks are not analyzed.
         assert len(rows(out / "trials.csv")) == 3
 
-    def test_photos_of_the_size_asked_for(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_resizes_photos_to_the_size_option(self, server: LoopbackServer, tmp_path: Path) -> None:
         stimuli = made(tmp_path / "data", 2, size=(90, 30))
         ask(stimuli, tmp_path / "run", server.url, "--prompt", "pilot-1", "--size", "60")
         for one in server.asked:
@@ -151,7 +157,7 @@ class TestARun:
                 assert (media, shown.size) == ("image/png", (60, 60))
         assert len(list((tmp_path / "run" / "pictures").iterdir())) == 2
 
-    def test_another_provider(self, tmp_path: Path) -> None:
+    def test_gaze_ask_with_the_anthropic_provider_writes_trials(self, tmp_path: Path) -> None:
         stimuli, out = made(tmp_path / "data", 3), tmp_path / "run"
         with serve(AnthropicProtocol(), says=choosing(first_letter), base_path="") as server:
             done = here(
@@ -162,7 +168,7 @@ class TestARun:
         assert done.returncode == 0, said(done)
         assert len(rows(out / "trials.csv")) == 3
 
-    def test_what_is_unmatched_is_no_choice_and_is_queued(self, tmp_path: Path) -> None:
+    def test_gaze_ask_leaves_unmatched_trials_empty_and_lists_them_in_manual_csv(self, tmp_path: Path) -> None:
         stimuli, out = made(tmp_path / "data", 6), tmp_path / "run"
         answers = {"2": "B", "3": "She looks at the bottle.", "4": "At the camera."}
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: answers[str(len(options))])) as server:
@@ -187,7 +193,9 @@ class TestARun:
             (row["reply"], row["problem"], row["choice"]) == ("At the camera.", "no option", "") for row in queue
         )
 
-    def test_refused_empty_and_cut_off(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_records_refused_empty_and_filtered_replies_as_problems(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         stimuli, out = made(tmp_path / "data", 4), tmp_path / "run"
         server.script(reply("refusal"), reply("empty"), reply("filtered"), None)
         done = ask(stimuli, out, server.url, "--prompt", "pilot-1", "--concurrency", "1")
@@ -196,7 +204,7 @@ class TestARun:
 
 
 class TestObserver:
-    def test_it_needs_no_photos_and_follows_its_cue(self, tmp_path: Path) -> None:
+    def test_observer_works_without_photos_and_follows_its_cue(self, tmp_path: Path) -> None:
         stimuli, out = made(tmp_path / "data", 30), tmp_path / "run"
         options = ("--provider", "observer", "--model", "head", "--prompt", "pilot", "--out", str(out))
         done = here("gaze", "ask", str(stimuli), *options)
@@ -216,12 +224,14 @@ class TestObserver:
             (("--model", "eye", "--base-url", "http://x"), "the provider observer does not use a server"),
         ],
     )
-    def test_what_it_cannot_be(self, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    def test_observer_with_an_unsupported_option_is_an_error(
+        self, tmp_path: Path, options: tuple[str, ...], message: str
+    ) -> None:
         done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "observer", *options)
         assert done.returncode == 2
         assert message in done.stderr
 
-    def test_it_is_nobody_to_ask_about_a_ball(self, tmp_path: Path) -> None:
+    def test_run_with_the_observer_provider_is_an_error(self, tmp_path: Path) -> None:
         from tests.adapters.run_process import dataset
 
         done = here("run", str(dataset(tmp_path / "data")), "--provider", "observer", "--model", "eye")
@@ -230,7 +240,7 @@ class TestObserver:
 
 
 class TestBeforeItCosts:
-    def test_a_dry_run_sends_nothing_and_shows_all(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_dry_run_shows_every_prompt_and_sends_nothing(self, server: LoopbackServer, tmp_path: Path) -> None:
         stimuli, out = made(tmp_path / "data", 6), tmp_path / "run"
         done = ask(stimuli, out, server.url, "--dry-run")
         assert done.returncode == 0, said(done)
@@ -253,7 +263,7 @@ class TestBeforeItCosts:
             (("--images", "nowhere"), "no such file"),
         ],
     )
-    def test_what_cannot_be_asked(
+    def test_gaze_ask_with_an_invalid_option_is_an_error_and_sends_nothing(
         self, server: LoopbackServer, tmp_path: Path, change: tuple[str, ...], message: str
     ) -> None:
         done = ask(made(tmp_path / "data", 2), tmp_path / "run", server.url, *change)
@@ -261,22 +271,22 @@ class TestBeforeItCosts:
         assert message in done.stderr
         assert not server.asked
 
-    def test_a_folder_of_photos_is_needed_where_somebody_looks(self, tmp_path: Path) -> None:
+    def test_gaze_ask_without_images_is_an_error_for_a_provider_that_needs_photos(self, tmp_path: Path) -> None:
         stimuli = made(tmp_path / "data", 2)
         done = here("gaze", "ask", str(stimuli), "--provider", "openai", "--model", "m", "--base-url", "http://x")
         assert done.returncode == 2
         assert "--images is missing: the provider openai needs the photos. Add --images DIR" in done.stderr
 
-    def test_a_model_is_needed(self, tmp_path: Path) -> None:
+    def test_gaze_ask_without_a_model_is_an_error(self, tmp_path: Path) -> None:
         done = here("gaze", "ask", str(made(tmp_path / "data", 2)), "--provider", "openai")
         assert (done.returncode, "add --provider NAME and --model NAME" in done.stderr) == (2, True)
 
-    def test_only_checks(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_with_only_attention_checks_is_an_error(self, server: LoopbackServer, tmp_path: Path) -> None:
         done = ask(made(tmp_path / "data", 2, checks=2), tmp_path / "run", server.url)
         assert done.returncode == 2
         assert "all photos are attention checks" in done.stderr
 
-    def test_a_run_about_balls_is_not_gone_on_with(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_gaze_ask_into_the_folder_of_a_ball_run_is_an_error(self, server: LoopbackServer, tmp_path: Path) -> None:
         from tests.adapters.run_process import dataset, run
 
         run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
@@ -287,7 +297,7 @@ class TestBeforeItCosts:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(tmp_path: Path, seed: int) -> None:
+def test_gaze_ask_after_a_kill_loses_no_reply_and_repeats_no_request(tmp_path: Path, seed: int) -> None:
     stimuli, out = made(tmp_path / "data", 12), tmp_path / "run"
     rng = random.Random(seed)
     with serve(OpenAIProtocol(keys={KEY}), says=choosing(first_letter), delay=0.005) as server:
@@ -330,7 +340,9 @@ def stored(out: Path) -> dict[tuple[str, str, int], str]:
     return {row[:3]: row[3] for row in found}
 
 
-def test_what_a_run_is_says_how_its_orders_came_about(server: LoopbackServer, tmp_path: Path) -> None:
+def test_gaze_ask_stores_the_order_seed_order_version_size_and_prompt_digest(
+    server: LoopbackServer, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     ask(made(tmp_path / "data", 2), out, server.url, "--prompt", "pilot-1", "--order-seed", "3")
     identity = {name: json.loads(value) for name, value in query(out, "SELECT name, value FROM run")}

@@ -1,4 +1,4 @@
-"""`spotball gaze match`: templates, then a judge on a loopback server, then what people fill in."""
+"""Test `spotball gaze match`: templates, a judge on a loopback server, and manual choices."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ VAGUE = {"kettle": "the thing that one boils water in", "keys": "what opens a do
 
 
 def vague(options: dict[str, str], asked: ReceivedRequest) -> str:
-    """Some answers that a template matches, some that only who knows the world does, and some that nobody can."""
+    """Return a reply that a template can match, one that only a judge can match, or one that neither can match."""
     if "keys" in options.values():
         return "She looks at what opens a door. {options} \\1"
     return "At the camera." if "tulips" in options.values() else "A"
 
 
 def judging(asked: ReceivedRequest, number: int) -> str:
-    """A judge that knows what keys are for."""
+    """Answer as a judge that matches the description of the keys, and as the judged model otherwise."""
     options = offered(asked)
     by_name = {name: letter for letter, name in options.items()}
     if list(options.values())[-1:] != [NONE]:
@@ -46,7 +46,7 @@ def running() -> Iterator[LoopbackServer]:
 
 @pytest.fixture
 def out(server: LoopbackServer, tmp_path: Path) -> Path:
-    """A run of 12 replies: 4 matched, 4 for the judge, 4 for people."""
+    """Return the folder of a run of 12 replies: 4 match a template, 4 need the judge, and 4 need manual matching."""
     done = ask(made(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "pilot-1,pilot-2")
     assert done.returncode == 0, said(done)
     assert "8 of 12 stored trials could not be matched" in done.stderr
@@ -64,7 +64,7 @@ def ways(out: Path) -> Counter[str | None]:
 
 
 class TestJudge:
-    def test_it_is_asked_about_what_no_template_matches_and_is_shown_no_photo(
+    def test_judge_gets_only_replies_that_no_template_matches_and_no_photo(
         self, server: LoopbackServer, out: Path
     ) -> None:
         done = match(out, *judge(server))
@@ -79,7 +79,7 @@ class TestJudge:
         assert all(trials[row["stimulus_id"], row["prompt_id"]] == (row["choice"] or "") for row in replies(out))
         assert len(rows(out / "manual.csv")) == 4
 
-    def test_what_it_is_asked(self, server: LoopbackServer, out: Path) -> None:
+    def test_judge_prompt_contains_the_options_and_the_unchanged_reply(self, server: LoopbackServer, out: Path) -> None:
         match(out, *judge(server, "--judge-temperature", "0"))
         for one in server.asked:
             ((role, text),) = one.turns
@@ -88,35 +88,35 @@ class TestJudge:
             options = offered(one)
             assert list(options.values())[-1] == NONE
             assert f"Answer with one letter of {', '.join(options)}, and nothing else." in text
-            # Braces and backslashes of a reply stay as they are.
+            # Braces and backslashes of a reply are sent unchanged.
             assert "At the camera." in text or "She looks at what opens a door. {options} \\1" in text
         identity = {name: json.loads(value) for name, value in query(out / "judge", "SELECT name, value FROM run")}
         assert identity["prompt judge"]["digest"] == judge_prompt().digest
 
-    def test_it_is_asked_once_and_what_it_said_is_kept(self, server: LoopbackServer, out: Path) -> None:
+    def test_judge_replies_are_stored_and_requests_are_not_repeated(self, server: LoopbackServer, out: Path) -> None:
         match(out, *judge(server))
         before = (out / "replies.jsonl").read_bytes()
         asked = len(server.asked)
         assert "sent 0 requests" in match(out, *judge(server)).stderr
-        # What is known counts, whether or not the judge is named again.
+        # Stored judge replies are used even if the judge is not named again.
         assert match(out).returncode == 0
         assert len(server.asked) == asked
         assert (out / "replies.jsonl").read_bytes() == before
 
-    def test_a_run_has_one_judge(self, server: LoopbackServer, out: Path) -> None:
+    def test_match_with_a_second_judge_is_an_error(self, server: LoopbackServer, out: Path) -> None:
         match(out, *judge(server))
         done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
         assert done.returncode == 2
         assert "this run already has the judge openai judge-1" in done.stderr
         assert "To replace the judge, remove" in done.stderr
 
-    def test_it_goes_on_where_it_was(self, server: LoopbackServer, out: Path) -> None:
+    def test_judge_resumes_after_an_error(self, server: LoopbackServer, out: Path) -> None:
         server.script(*[None] * 3, status(401, "no money"))
         done = match(out, *judge(server), "--concurrency", "1")
         assert done.returncode == 2
         assert "no money" in done.stderr
         assert len(query(out / "judge", "SELECT * FROM replies")) == 3
-        # What it said so far counts already.
+        # The judge replies before the error are already used.
         assert sum(row["how"] == "judge" for row in replies(out)) > 0
         done = match(out, *judge(server))
         assert done.returncode == 0, said(done)
@@ -124,13 +124,15 @@ class TestJudge:
         assert len(query(out / "judge", "SELECT * FROM replies")) == 8
 
     @pytest.mark.parametrize("style", ["refusal", "empty", "filtered", "cut-off"])
-    def test_a_judge_that_does_not_answer_matches_nothing(self, server: LoopbackServer, out: Path, style: str) -> None:
+    def test_judge_without_an_answer_matches_no_reply(self, server: LoopbackServer, out: Path, style: str) -> None:
         server.always(reply(style))
         done = match(out, *judge(server))
         assert done.returncode == 0, said(done)
         assert ways(out)["judge"] == 0 or style == "cut-off"
 
-    def test_through_another_provider(self, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_judge_with_the_anthropic_provider_matches_replies(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         with serve(AnthropicProtocol(), says=judging, base_path="") as server:
             options = ("--judge-provider", "anthropic", "--judge-model", "claude-x", "--judge-base-url", server.url)
@@ -139,7 +141,7 @@ class TestJudge:
             assert not any(one.pictures for one in server.asked)
         assert ways(out)["judge"] == 4
 
-    def test_empty_replies_are_nothing_to_ask_about(self, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_empty_replies_are_not_sent_to_the_judge(self, server: LoopbackServer, tmp_path: Path) -> None:
         server.always(reply("empty"))
         ask(made(tmp_path / "data", 3), tmp_path / "run", server.url, "--prompt", "pilot-1")
         server.always(None)
@@ -148,14 +150,18 @@ class TestJudge:
         assert not server.asked
 
     @pytest.mark.parametrize("half", [("--judge-provider", "openai"), ("--judge-model", "m")])
-    def test_half_a_judge(self, out: Path, half: tuple[str, str]) -> None:
+    def test_judge_provider_without_model_or_model_without_provider_is_an_error(
+        self, out: Path, half: tuple[str, str]
+    ) -> None:
         done = match(out, *half)
         assert done.returncode == 2
         assert "a judge needs both --judge-provider and --judge-model. Add the other one" in done.stderr
 
 
 class TestManual:
-    def test_filled_in_and_read_back(self, server: LoopbackServer, out: Path, tmp_path: Path) -> None:
+    def test_match_reads_manual_choices_from_a_file_and_keeps_them(
+        self, server: LoopbackServer, out: Path, tmp_path: Path
+    ) -> None:
         match(out, *judge(server))
         queue = rows(out / "manual.csv")
         assert list(queue[0]) == ["stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice"]
@@ -175,14 +181,14 @@ class TestManual:
         ]
         trials = {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
         assert [trials[row["stimulus_id"], row["prompt_id"]] for row in queue] == ["tulips", "bunny", "", ""]
-        # The decisions are the run's from now on, and what is left is still asked for.
+        # The run keeps the choices, and the remaining trial stays in the list for manual matching.
         before = (out / "replies.jsonl").read_bytes()
         (tmp_path / "filled.csv").unlink()
         assert match(out).returncode == 0
         assert (out / "replies.jsonl").read_bytes() == before
         assert [row["choice"] for row in rows(out / "manual.csv")] == ["tulips", "bunny", "none", ""]
 
-    def test_filled_in_where_it_is(self, out: Path) -> None:
+    def test_match_reads_choices_filled_in_the_manual_csv_of_the_run(self, out: Path) -> None:
         queue = rows(out / "manual.csv")
         write_rows(out / "manual.csv", [{**row, "choice": "A"} for row in queue])
         done = match(out)
@@ -191,14 +197,16 @@ class TestManual:
         for row in replies(out):
             assert row["choice"] == row["options"][0]
 
-    def test_decisions_stay_when_the_run_goes_on(self, server: LoopbackServer, out: Path, tmp_path: Path) -> None:
+    def test_manual_choices_are_kept_when_the_run_is_extended(
+        self, server: LoopbackServer, out: Path, tmp_path: Path
+    ) -> None:
         queue = rows(out / "manual.csv")
         write_rows(out / "manual.csv", [{**queue[0], "choice": "B"}, *queue[1:]])
         done = ask(tmp_path / "data" / "stimuli.csv", out, server.url, "--prompt", "pilot-1,pilot-2,pilot-3")
         assert ["matched:", "manual", "1"] in [line.split()[:3] for line in done.stderr.splitlines()]
         assert len(rows(out / "manual.csv")) == 12
 
-    def test_the_judge_goes_before_people(self, server: LoopbackServer, out: Path) -> None:
+    def test_judge_choices_take_precedence_over_manual_choices(self, server: LoopbackServer, out: Path) -> None:
         write_rows(out / "manual.csv", [{**row, "choice": "none"} for row in rows(out / "manual.csv")])
         match(out, *judge(server))
         assert ways(out) == {"letter": 4, "judge": 4, "not recognizable": 4}
@@ -216,7 +224,9 @@ class TestManual:
             ({"sample": "x"}, "found a trial that the run does not contain: "),
         ],
     )
-    def test_what_is_no_decision(self, out: Path, change: dict[str, str], message: str) -> None:
+    def test_manual_csv_with_an_invalid_row_is_an_error_and_changes_nothing(
+        self, out: Path, change: dict[str, str], message: str
+    ) -> None:
         before = (out / "replies.jsonl").read_bytes()
         queue = rows(out / "manual.csv")
         write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
@@ -225,7 +235,7 @@ class TestManual:
         assert message in done.stderr
         assert (out / "replies.jsonl").read_bytes() == before
 
-    def test_twice_and_all_faults_at_once(self, out: Path, tmp_path: Path) -> None:
+    def test_manual_csv_with_several_errors_reports_all_of_them(self, out: Path, tmp_path: Path) -> None:
         queue = rows(out / "manual.csv")
         path = write_rows(tmp_path / "filled.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
         done = match(out, "--manual", path)
@@ -233,18 +243,18 @@ class TestManual:
         assert f"{path}:3: stimulus_id: found a second row for" in done.stderr
         assert f"{path}:4: choice: found 'fish'" in done.stderr
 
-    def test_a_file_that_is_not_there(self, out: Path, tmp_path: Path) -> None:
+    def test_match_with_a_missing_manual_file_is_an_error(self, out: Path, tmp_path: Path) -> None:
         done = match(out, "--manual", tmp_path / "no.csv")
         assert done.returncode == 2
         assert "no such file" in done.stderr
 
-    def test_no_file_where_nothing_is_left(self, tmp_path: Path) -> None:
+    def test_manual_csv_is_not_written_if_every_reply_is_matched(self, tmp_path: Path) -> None:
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: "A")) as server:
             ask(made(tmp_path / "data", 3), tmp_path / "run", server.url, "--prompt", "pilot-1")
         assert not (tmp_path / "run" / "manual.csv").exists()
 
 
-def test_matching_anew_writes_what_was_lost(out: Path) -> None:
+def test_match_restores_deleted_output_files(out: Path) -> None:
     before = {name: (out / name).read_bytes() for name in ("replies.jsonl", "trials.csv", "manual.csv")}
     for name in before:
         (out / name).unlink()
@@ -252,7 +262,7 @@ def test_matching_anew_writes_what_was_lost(out: Path) -> None:
     assert {name: (out / name).read_bytes() for name in before} == before
 
 
-def test_what_is_no_run_about_gaze(server: LoopbackServer, tmp_path: Path) -> None:
+def test_match_in_a_folder_without_a_gaze_run_is_an_error(server: LoopbackServer, tmp_path: Path) -> None:
     done = match(tmp_path)
     assert (done.returncode, "is not the folder of a run: it has no run.sqlite" in done.stderr) == (2, True)
     run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
@@ -261,7 +271,7 @@ def test_what_is_no_run_about_gaze(server: LoopbackServer, tmp_path: Path) -> No
     assert "contains no gaze run" in done.stderr
 
 
-def test_orders_of_another_version_are_not_read(out: Path) -> None:
+def test_match_of_a_run_with_another_version_of_the_order_rule_is_an_error(out: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(out / "run.sqlite") as connection:

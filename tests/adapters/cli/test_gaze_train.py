@@ -1,4 +1,4 @@
-"""`spotball gaze train`: from pictures to trials, gone on with, killed, and with broken input."""
+"""Test `spotball gaze train`: trials from images, resuming, a kill, and invalid input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.adapters.run_process import Done, here, said
 SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
 
 
-def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_gaze_train_without_torch_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     find = importlib.util.find_spec
 
     def without_torch(name: str, package: str | None = None) -> ModuleSpec | None:
@@ -34,7 +34,7 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 @pytest.mark.slow
-def test_synthetic_pictures_need_neither_transformers_nor_matplotlib(
+def test_gaze_train_on_synthetic_images_works_without_transformers_and_matplotlib(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
@@ -54,7 +54,7 @@ def test_synthetic_pictures_need_neither_transformers_nor_matplotlib(
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with 80 drawn pictures that stand for photos."""
+    """Return a folder with 80 synthetic images that serve as photos."""
     folder = tmp_path_factory.mktemp("photos")
     draw_set(validation_plans(80, 5), folder, size=40, seed=5)
     return folder
@@ -81,7 +81,7 @@ class TestPhotos:
     def _torch(self) -> None:
         pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
 
-    def test_goes_on_where_it_was(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_keeps_finished_runs_and_trains_missing_ones(self, photos: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
         first = trained(photos, out, "--seeds", "1")
         before = stamps(out)
@@ -95,7 +95,7 @@ class TestPhotos:
         assert {row["respondent"] for row in rows(out / "trials.csv")} == {"photos-1", "photos-2"}
         tested = {one.stimulus_id for one in read_stimuli(out / "pictures/test/stimuli.csv")}
         assert {row["stimulus_id"] for row in rows(out / "trials.csv")} == tested
-        # A run that is lost is done again, with the same end.
+        # A deleted run is trained again, with the same result.
         kept = (out / "trials.csv").read_bytes()
         for path in (out / "runs/photos-2").iterdir():
             path.unlink()
@@ -103,7 +103,7 @@ class TestPhotos:
         trained(photos, out, "--seeds", "2")
         assert (out / "trials.csv").read_bytes() == kept
 
-    def test_killed_it_goes_on_and_ends_the_same(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_resumed_after_a_kill_writes_the_same_trials(self, photos: Path, tmp_path: Path) -> None:
         whole, out = tmp_path / "whole", tmp_path / "out"
         trained(photos, whole, "--seeds", "3")
         line = [sys.executable, "-m", "spotball_core", *command(photos, out, "--jobs", "1", "--seeds", "3")]
@@ -119,14 +119,16 @@ class TestPhotos:
         assert {name: stamps(out)[name] for name in before} == before
         assert (out / "trials.csv").read_bytes() == (whole / "trials.csv").read_bytes()
 
-    def test_other_settings_are_another_experiment(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_with_settings_that_differ_from_the_experiment_is_an_error(
+        self, photos: Path, tmp_path: Path
+    ) -> None:
         trained(photos, tmp_path, "--seeds", "1")
         done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
         assert done.returncode == 2
         assert "contains an experiment with other settings: schedule" in done.stderr
         assert "Name another folder" in done.stderr
 
-    def test_a_damaged_run(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_with_a_damaged_run_file_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         trained(photos, tmp_path, "--seeds", "1")
         (tmp_path / "runs/photos-1/run.json").write_text("{", encoding="utf-8")
         done = here(*command(photos, tmp_path, "--seeds", "1"))
@@ -144,20 +146,22 @@ class TestPhotos:
             (("--checkpoint", "nothing.pt", "--backbone", "b"), "nothing.pt"),
         ],
     )
-    def test_options_that_cannot_be(self, options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    def test_gaze_train_with_invalid_options_is_an_error_and_writes_nothing(
+        self, options: tuple[str, ...], message: str, tmp_path: Path
+    ) -> None:
         done = here("gaze", "train", "--out", str(tmp_path / "out"), *options)
         assert done.returncode == 2, said(done)
         assert message in done.stderr
         assert not (tmp_path / "out").exists()
 
-    def test_a_folder_of_something_else(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_into_a_folder_with_other_files_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
         done = here(*command(photos, tmp_path))
         assert done.returncode == 2
         assert "is not empty and is not an experiment" in done.stderr
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
-    def test_a_photo_that_is_not_there(self, photos: Path, tmp_path: Path) -> None:
+    def test_gaze_train_with_a_missing_photo_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         known = [one.model_copy(update={"image": "gone.png"}) for one in read_stimuli(photos / "stimuli.csv")]
         write_stimuli(known, tmp_path / "stimuli.csv")
         done = here(*command(photos, tmp_path / "out", "--jobs", "1", "--stimuli", tmp_path / "stimuli.csv"))
@@ -166,7 +170,7 @@ class TestPhotos:
 
 
 @pytest.mark.slow
-def test_gazelle_is_trained_by_the_same_loop(photos: Path, tmp_path: Path) -> None:
+def test_gaze_train_with_a_gazelle_checkpoint_writes_a_trained_checkpoint(photos: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
     pytest.importorskip("transformers", reason="transformers is not installed: it comes with the local extra")
     import torch
@@ -187,19 +191,19 @@ def test_gazelle_is_trained_by_the_same_loop(photos: Path, tmp_path: Path) -> No
     assert {row["respondent"] for row in rows(out / "trials.csv")} == {"before", "photos-1"}
     epochs = json.loads((out / "runs/photos-1/run.json").read_text(encoding="utf-8"))["epochs"]
     assert epochs[2]["loss"] < epochs[1]["loss"]
-    # What was trained is a checkpoint like any other, and predicts what the trials say.
+    # The trained model is an ordinary checkpoint, and its predictions agree with the trials.
     fresh = load_gazelle(out / "runs/photos-1/model.pt", str(tmp_path / "encoder"))
     assert not torch.equal(fresh.linear.weight, model.linear.weight)
     test = read_set(out / "pictures/test", photos)
     points = list(predict(fresh, test.stimuli, photos, dict(test.faces), "cpu"))
     chosen = {row["stimulus_id"]: row["choice"] for row in rows(out / "trials.csv") if row["respondent"] == "photos-1"}
     same = [chosen[one.stimulus_id] == (one.choice or "") for one in point_trials(points, test.stimuli, "x")]
-    # Training holds pictures in half precision.
+    # Training stores images in half precision, so one prediction may differ.
     assert sum(same) >= len(same) - 1
 
 
 @pytest.mark.slow
-def test_from_nothing_to_the_battery(tmp_path: Path) -> None:
+def test_gaze_train_on_synthetic_images_writes_trials_that_gaze_analyze_reads(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
     from spotball_adapters.gaze.training.results import TrainingReport
 

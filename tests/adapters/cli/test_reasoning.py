@@ -1,4 +1,4 @@
-"""`spotball reasoning` from responses to its report, with embeddings from a server on loopback."""
+"""Test `spotball reasoning` from responses to report, with embeddings from a loopback server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def running() -> Iterator[LoopbackServer]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Six images, the last a control, with words of a model and of people."""
+    """Return a dataset of six images, the last a control, with rationales of a model and of people."""
     folder = dataset(tmp_path / "data", images=6, controls=1)
     rows: list[dict[str, Any]] = []
     for number in range(6):
@@ -80,12 +80,12 @@ def reasoning(data: Path, server: LoopbackServer, *more: str | Path) -> Done:
 
 
 def asked(server: LoopbackServer) -> Counter[str]:
-    """The texts that the server gave vectors for."""
+    """Count the texts that the server returned embeddings for."""
     answered = [one.asked for one in server.seen if one.asked is not None and one.status == 200]
     return Counter(text for one in answered for _, text in one.turns)
 
 
-def test_the_report_is_that_of_the_vectors(data: Path, server: LoopbackServer) -> None:
+def test_reasoning_report_equals_the_analysis_of_the_embeddings(data: Path, server: LoopbackServer) -> None:
     done = reasoning(data, server, "--format", "json")
     assert done.returncode == 0, said(done)
     known = read_dataset([str(data)])
@@ -106,7 +106,7 @@ def test_the_report_is_that_of_the_vectors(data: Path, server: LoopbackServer) -
     assert json.loads(done.stdout) == json.loads(expected.model_dump_json())
 
 
-def test_odd_texts_are_counted_and_none_is_dropped(data: Path, server: LoopbackServer) -> None:
+def test_reasoning_counts_empty_long_and_unusual_texts(data: Path, server: LoopbackServer) -> None:
     counts = json.loads(reasoning(data, server, "--format", "json").stdout)["texts"]
     assert counts["n_responses"] == 15 + len(ODD)
     assert counts["n_controls"] == 3
@@ -118,7 +118,7 @@ def test_odd_texts_are_counted_and_none_is_dropped(data: Path, server: LoopbackS
     assert counts["n_duplicates"] == 9
 
 
-def test_each_text_is_sent_once_those_of_controls_and_empty_ones_never(data: Path, server: LoopbackServer) -> None:
+def test_reasoning_sends_each_text_once_and_no_empty_or_control_texts(data: Path, server: LoopbackServer) -> None:
     done = reasoning(data, server)
     assert done.returncode == 0, said(done)
     sent = asked(server)
@@ -134,7 +134,7 @@ def test_each_text_is_sent_once_those_of_controls_and_empty_ones_never(data: Pat
     assert (data / CACHE).is_file()
 
 
-def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: LoopbackServer) -> None:
+def test_reasoning_dry_run_reports_the_texts_to_embed_and_sends_nothing(data: Path, server: LoopbackServer) -> None:
     n = 6 + 5 + len(load_templates().texts)
     before = reasoning(data, server, "--dry-run", "--cache", data / "mine.sqlite")
     assert before.returncode == 0, said(before)
@@ -152,7 +152,7 @@ def test_a_dry_run_says_what_is_to_embed_and_sends_nothing(data: Path, server: L
 
 
 @pytest.mark.slow
-def test_every_form_and_the_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
+def test_reasoning_writes_csv_markdown_text_and_a_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the report extra")
     for ending, beginning in (
         (".csv", "panel,sport,respondent"),
@@ -168,7 +168,7 @@ def test_every_form_and_the_figure(data: Path, server: LoopbackServer, tmp_path:
     assert (tmp_path / "shares.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_templates_of_ones_own(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
+def test_reasoning_uses_templates_from_a_user_file(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('name = "mine"\nversion = "7"\n[categories]\nnear = ["It is close."]\nfar = ["It is far."]\n')
     done = reasoning(data, server, "--templates", own, "--format", "json")
@@ -177,13 +177,15 @@ def test_templates_of_ones_own(data: Path, server: LoopbackServer, tmp_path: Pat
     assert {"It is close.", "It is far."} <= set(asked(server))
 
 
-def test_the_embedders_that_there_are() -> None:
+def test_embedder_names_contain_the_entry_points_of_pyproject() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spotball.embedders"]
     assert {"gemini", "openai", "sentence-transformers"} == set(table) <= set(names())
 
 
 @pytest.mark.slow
-def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasoning_on_a_terminal_shows_a_progress_bar(
+    data: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     status, seen = on_terminal(*arguments(data, server.url), columns=100)
     assert status == 0, seen
@@ -193,14 +195,16 @@ def test_a_terminal_has_a_bar(data: Path, server: LoopbackServer, monkeypatch: p
 
 class TestWhatGoesWrong:
     @pytest.mark.slow
-    def test_faults_that_pass_cost_nothing(self, data: Path, server: LoopbackServer) -> None:
+    def test_reasoning_retries_transient_errors_silently_with_quiet(self, data: Path, server: LoopbackServer) -> None:
         server.script(faults.STORM, faults.DROP, faults.status(429, retry_after="0.01"))
         done = reasoning(data, server, "--quiet")
         assert (done.returncode, done.stderr) == (0, "")
         assert set(asked(server).values()) == {1}
 
     @pytest.mark.slow
-    def test_those_that_do_not_are_exit_1_and_what_came_is_kept(self, data: Path, server: LoopbackServer) -> None:
+    def test_reasoning_with_lasting_server_errors_exits_with_1_and_keeps_received_embeddings(
+        self, data: Path, server: LoopbackServer
+    ) -> None:
         server.script(None)
         server.always(faults.STORM)
         done = reasoning(data, server, "--attempts", "2", "--concurrency", "1")
@@ -217,7 +221,7 @@ class TestWhatGoesWrong:
         assert reasoning(data, server).returncode == 0
         assert not set(first) & set(asked(server))
 
-    def test_a_wrong_key_is_exit_2_and_shown_nowhere(self, data: Path) -> None:
+    def test_reasoning_with_a_wrong_key_exits_with_2_and_does_not_show_the_key(self, data: Path) -> None:
         with serve(OpenAIEmbeddings(keys={"another"})) as other:
             done = reasoning(data, other)
         assert done.returncode == 2
@@ -225,7 +229,7 @@ class TestWhatGoesWrong:
         assert KEY not in said(done)
         assert KEY.encode() not in (data / CACHE).read_bytes()
 
-    def test_no_words_at_all(self, data: Path, server: LoopbackServer) -> None:
+    def test_reasoning_of_responses_without_rationales_is_an_error(self, data: Path, server: LoopbackServer) -> None:
         _write(data, [{"sport": "soccer", "image": "1", "cell": "C3"}])
         done = reasoning(data, server)
         assert done.returncode == 2
@@ -248,7 +252,7 @@ class TestWhatGoesWrong:
             (["--out", "report.pdf"], "--out: the ending .pdf is not supported"),
         ],
     )
-    def test_options_that_cannot_be_used(
+    def test_reasoning_with_an_invalid_option_is_an_error_and_sends_nothing(
         self, data: Path, server: LoopbackServer, options: list[str], message: str
     ) -> None:
         done = reasoning(data, server, *options)
@@ -256,7 +260,9 @@ class TestWhatGoesWrong:
         assert message in done.stderr
         assert not server.seen
 
-    def test_a_run_is_no_place_for_vectors(self, data: Path, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_reasoning_with_another_file_as_cache_is_an_error_and_keeps_the_file(
+        self, data: Path, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         (tmp_path / "notes.txt").write_text("mine " * 200)
         done = reasoning(data, server, "--cache", tmp_path / "notes.txt")
         assert done.returncode == 2
@@ -267,7 +273,7 @@ class TestWhatGoesWrong:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_whatever_ends_it_nothing_that_came_is_asked_again(data: Path, number: signal.Signals) -> None:
+def test_reasoning_after_a_kill_or_interrupt_does_not_repeat_stored_texts(data: Path, number: signal.Signals) -> None:
     rows = [
         {"sport": "soccer", "image": "1", "sample": sample, "cell": "C3", "reasoning": f"He looks, {sample}."}
         for sample in range(1, 401)
@@ -291,7 +297,7 @@ def test_whatever_ends_it_nothing_that_came_is_asked_again(data: Path, number: s
         done = here(*line)
         assert done.returncode == 0, said(done)
         after = asked(server)
-    # What was on its way: two requests of at most 32 texts.
+    # Two requests of at most 32 texts each were in progress.
     assert sum((before & after).values()) <= 64
     assert len(before) >= 5 * 32 - 64
     assert set(before) | set(after) == {row["reasoning"] for row in rows} | set(load_templates().texts)

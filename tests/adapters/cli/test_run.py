@@ -1,4 +1,4 @@
-"""`spotball run` and `spotball reparse` as processes, against a server on loopback."""
+"""Test `spotball run` and `spotball reparse` as processes, against a loopback server."""
 
 from __future__ import annotations
 
@@ -63,12 +63,14 @@ def out(tmp_path: Path) -> Path:
 
 
 class TestAWholeRun:
-    def test_every_sample_is_there_once_and_scores(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stores_every_sample_once_and_score_reads_the_responses(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         done = run(data, out, server.url, *ALL)
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=4, cue=3, cot=2)
         assert len(set(replies(out).values())) == len(replies(out))
-        # An image is paid for once a request: base, cue and each question of cot ask for all samples at once.
+        # Each request is billed for its image: base, cue and each question of cot request all samples at once.
         assert server.log()["requests"] == 3 * (1 + 1 + 3 + 2)
         found = rows(out)
         assert len(found) == 3 * (4 + 3 + 2)
@@ -92,7 +94,9 @@ class TestAWholeRun:
         }
         assert f"Responses: {out}/responses.jsonl\n" in done.stderr
 
-    def test_what_is_sent_is_what_was_asked_for(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_sends_the_settings_images_and_prompts_of_the_command(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         settings = ("--temperature", "0.7", "--top-p", "0.9", "--max-output-tokens", "300", "--seed", "5")
         assert run(data, out, server.url, "--prompt", "cue", "--samples", "2", *settings).returncode == 0
         assert {asked.key for asked in server.asked} == {KEY}
@@ -106,7 +110,9 @@ class TestAWholeRun:
             turns = (("user", load_prompt("cue").final(sport)[0].text),)
             assert [asked.turns for asked in server.asked].count(turns) == n
 
-    def test_the_store_says_what_the_run_was(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stores_its_identity_token_counts_and_package_versions(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         run(data, out, server.url, "--prompt", "cot", "--samples", "2", "--temperature", "0.6")
         identity = dict(query(out, "SELECT name, value FROM run"))
         assert identity["provider"] == '"openai"'
@@ -123,32 +129,42 @@ class TestAWholeRun:
         assert "httpx" in packages
         assert "spotball-core" in packages
 
-    def test_parquet_takes_the_place_of_json_lines(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_with_format_parquet_replaces_the_jsonl_responses(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         run(data, out, server.url, *ALL)
         lines = rows(out)
         assert run(data, out, server.url, *ALL, "--format", "parquet").returncode == 0
         assert pl.read_parquet(out / "responses.parquet").to_dicts() == lines
         assert not (out / "responses.jsonl").exists()
 
-    def test_controls_are_left_out_unless_wanted(self, tmp_path: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_excludes_controls_without_the_controls_option(
+        self, tmp_path: Path, out: Path, server: LoopbackServer
+    ) -> None:
         data = dataset(tmp_path / "data", images=4, controls=2)
         assert run(data, out, server.url, "--prompt", "base", "--samples", "2").returncode == 0
         assert set(replies(out)) == expected(2, base=2)
         assert run(data, out, server.url, "--prompt", "base", "--samples", "2", "--controls").returncode == 0
         assert set(replies(out)) == expected(4, base=2)
 
-    def test_a_limit_takes_sports_in_turn(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_with_a_limit_takes_images_from_the_sports_in_turn(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         assert run(data, out, server.url, "--prompt", "base", "--samples", "1", "--limit", "2").returncode == 0
         assert set(replies(out)) == expected(2, base=1)
 
-    def test_a_prompt_of_ones_own(self, data: Path, out: Path, server: LoopbackServer, tmp_path: Path) -> None:
+    def test_run_accepts_a_prompt_file_of_the_user(
+        self, data: Path, out: Path, server: LoopbackServer, tmp_path: Path
+    ) -> None:
         mine = tmp_path / "mine.toml"
         mine.write_text('name = "mine"\nversion = "3"\ntext = "Where in this {sport} image?"\n')
         assert run(data, out, server.url, "--prompt", f"base,{mine}", "--samples", "1,2").returncode == 0
         assert {(row["prompt"], row["sample"]) for row in rows(out)} == {("base", 1), ("mine", 1), ("mine", 2)}
 
     @pytest.mark.slow
-    def test_quiet_and_on_a_terminal(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
+    def test_run_prints_nothing_with_quiet_and_shows_progress_on_a_terminal(
+        self, data: Path, tmp_path: Path, server: LoopbackServer
+    ) -> None:
         done = run(data, tmp_path / "quiet", server.url, *ALL, "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         server.delay = 0.1
@@ -163,7 +179,7 @@ class TestAWholeRun:
 
 
 class TestAgain:
-    def test_nothing_is_asked_twice(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_rerun_of_a_complete_run_sends_no_requests(self, data: Path, out: Path, server: LoopbackServer) -> None:
         run(data, out, server.url, *ALL)
         before, requests = replies(out), server.log()["requests"]
         done = run(data, out, server.url, *ALL)
@@ -171,7 +187,9 @@ class TestAgain:
         assert server.log()["requests"] == requests
         assert replies(out) == before
 
-    def test_more_samples_prompts_and_images_join(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_rerun_with_more_samples_prompts_and_images_sends_only_the_missing_requests(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "2", "--limit", "1")
         before = replies(out)
         assert run(data, out, server.url, *ALL).returncode == 0
@@ -189,7 +207,7 @@ class TestAgain:
             (("--temperature", "0.5", "--model", "other"), f"model: {MODEL} -> other"),
         ],
     )
-    def test_settings_are_not_mixed(
+    def test_rerun_with_different_settings_is_an_error(
         self, data: Path, out: Path, server: LoopbackServer, options: tuple[str, ...], difference: str
     ) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "1", "--temperature", "0.5")
@@ -207,14 +225,14 @@ class TestAgain:
             (("--reasoning-effort", "low"), "reasoning_effort: not set -> low"),
         ],
     )
-    def test_a_store_of_an_earlier_version_had_no_further_fields(
+    def test_rerun_reads_a_store_without_extra_body_and_reasoning_effort_as_not_set(
         self, data: Path, out: Path, server: LoopbackServer, options: tuple[str, ...], difference: str
     ) -> None:
         asked = ("--prompt", "base", "--samples")
         run(data, out, server.url, *asked, "1")
         store = sqlite3.connect(out / STORE)
         with store:
-            # As the version before wrote it.
+            # The previous version did not write these fields.
             store.execute("DELETE FROM run WHERE name IN ('extra_body', 'reasoning_effort')")
         store.close()
         done = run(data, out, server.url, *asked, "2", *options)
@@ -223,7 +241,9 @@ class TestAgain:
         assert run(data, out, server.url, *asked, "2").returncode == 0
         assert set(replies(out)) == expected(3, base=2)
 
-    def test_further_fields_are_sent_and_stored(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_sends_and_stores_extra_body_and_reasoning_effort(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         options = ("--prompt", "base", "--extra-body", '{"top_k": 20}', "--reasoning-effort", "low")
         dry = run(data, out, server.url, *options, "--dry-run")
         assert 'settings    reasoning_effort low, extra_body {"top_k": 20}\n' in dry.stdout
@@ -235,7 +255,7 @@ class TestAgain:
         done = run(data, out, server.url, "--prompt", "base", "--samples", "2", "--extra-body", '{"top_k": 5}')
         assert "  extra_body: top_k 20 -> top_k 5\n" in done.stderr
 
-    def test_true_is_not_one(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_rerun_distinguishes_true_from_1_in_extra_body(self, data: Path, out: Path, server: LoopbackServer) -> None:
         command = ("--prompt", "base", "--samples", "1", "--extra-body")
         assert run(data, out, server.url, *command, '{"top_k": 1}').returncode == 0
         done = run(data, out, server.url, *command, '{"top_k": true}')
@@ -253,7 +273,7 @@ class TestAgain:
             ('{"n": 2}', "--extra-body must not set 'n'"),
         ],
     )
-    def test_further_fields_that_cannot_be_sent(
+    def test_run_with_an_invalid_extra_body_is_an_error(
         self, data: Path, out: Path, server: LoopbackServer, text: str, message: str
     ) -> None:
         done = run(data, out, server.url, "--extra-body", text)
@@ -261,7 +281,9 @@ class TestAgain:
         assert message in done.stderr
         assert not out.exists()
 
-    def test_samples_per_request_may_change(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_rerun_accepts_another_number_of_samples_per_request(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         asked = ("--prompt", "base", "--samples", "5", "--limit", "1")
         assert run(data, out, server.url, *asked, "--samples-per-request", "2").returncode == 0
         assert sorted(seen.json.get("n", 1) for seen in server.seen) == [1, 2, 2]
@@ -272,7 +294,9 @@ class TestAgain:
         dry = run(data, out, server.url, *asked, "--samples-per-request", "500", "--dry-run")
         assert "up to 128 samples per request" in dry.stdout
 
-    def test_nor_are_scenes_prompts_and_pictures(self, tmp_path: Path, out: Path, server: LoopbackServer) -> None:
+    def test_rerun_with_changed_scenes_prompts_or_images_is_an_error(
+        self, tmp_path: Path, out: Path, server: LoopbackServer
+    ) -> None:
         prompt = tmp_path / "mine.toml"
         prompt.write_text('name = "mine"\nversion = "3"\ntext = "Where in this {sport} image?"\n')
         data = dataset(tmp_path / "data", images=2)
@@ -294,19 +318,17 @@ class TestAgain:
 
 class TestFaults:
     @pytest.mark.slow
-    def test_passing_ones_are_got_over(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_completes_after_transient_errors(self, data: Path, out: Path, server: LoopbackServer) -> None:
         faults = (DROP, RESET, TRUNCATED, BROKEN_JSON, OVERLOADED, *(status(code) for code in (408, 409, 429, 500)))
         server.script(*faults)
         done = run(data, out, server.url, "--prompt", "base", "--samples", "3")
         assert done.returncode == 0, said(done)
         assert set(replies(out)) == expected(3, base=3)
-        # The last fault may be about several samples: one is requested instead, and the others in a further request.
+        # The server may mean by status 500 that it supports only one sample: one is requested, then the others.
         assert f"sent {4 + len(faults)} requests, of which {len(faults)} failed" in done.stderr
         assert "stamina" not in done.stderr
 
-    def test_replies_without_an_answer_are_unparsed_for_a_reason(
-        self, data: Path, out: Path, server: LoopbackServer
-    ) -> None:
+    def test_run_stores_the_reason_for_each_unparsed_reply(self, data: Path, out: Path, server: LoopbackServer) -> None:
         server.script(*(reply(style) for style in ("refusal", "filtered", "empty", "cut-off")))
         done = run(data, out, server.url, "--prompt", "base,cue", "--samples", "1", "--concurrency", "1")
         assert done.returncode == 0, said(done)
@@ -319,7 +341,9 @@ class TestFaults:
         finishes = query(out, "SELECT finish FROM replies ORDER BY request")
         assert finishes == [("refused",), ("filtered",), ("stop",), ("length",), ("stop",), ("stop",)]
 
-    def test_a_permanent_one_ends_the_run_in_one_line(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stops_at_a_permanent_error_with_a_one_line_message(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         server.script(None, status(404, "no such model", code="model_not_found"))
         done = run(data, out, server.url, "--prompt", "base", "--samples", "5", "--concurrency", "1")
         assert done.returncode == 2
@@ -329,34 +353,38 @@ class TestFaults:
         assert len(rows(out)) == 5
         assert server.log()["requests"] == 2
 
-    def test_a_storm_ends_the_run_and_the_next_goes_on(self, tmp_path: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stops_after_ten_failed_requests_in_a_row_and_can_be_resumed(
+        self, tmp_path: Path, out: Path, server: LoopbackServer
+    ) -> None:
         data = dataset(tmp_path / "data", images=6)
         server.always(status(500, "out of order"))
         done = run(data, out, server.url, *ALL, "--attempts", "1", "--concurrency", "1")
         assert done.returncode == 1
         said_last = "10 requests in a row failed on every attempt; the last error: 127.0.0.1: HTTP 500: out of order"
         assert f"90 of 90 replies are missing: {said_last}\n" in done.stderr
-        # The first ones are sent again for one sample: a server may refuse several with status 500.
+        # The first requests are repeated for one sample, because a server may refuse several with status 500.
         assert 10 < server.log()["requests"] <= 20
         server.always(None)
         assert run(data, out, server.url, *ALL).returncode == 0
         assert set(replies(out)) == expected(6, base=4, cue=3, cot=2)
 
     @pytest.mark.slow
-    def test_a_long_wait_is_announced(
+    def test_run_reports_a_long_pause_that_the_server_requests(
         self, data: Path, out: Path, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(limits, "LONG_WAIT", 0.6)
         server.script(status(429, "too many requests", retry_after="3"))
         done = run(data, out, server.url, "--prompt", "base", "--samples", "1")
         assert done.returncode == 0, said(done)
-        # After the part of it that is waited anyway before another attempt.
+        # The message comes after the usual pause before a retry, so the rest of the pause is shorter.
         announced = "waiting [123] s: the server requested a pause: 127.0.0.1: HTTP 429: too many requests"
         assert len(re.findall(announced, done.stderr)) == 1
         server.script(status(503, "overloaded"))
         assert "waiting" not in run(data, out, server.url, "--prompt", "cue", "--samples", "1", "--quiet").stderr
 
-    def test_an_image_that_fails_on_every_attempt_is_named(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_names_the_image_that_failed_on_every_attempt(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         server.script(*[status(500, "out of order")] * 2)
         line = ("--prompt", "base", "--samples", "1", "--attempts", "2", "--concurrency", "1")
         done = run(data, out, server.url, *line)
@@ -364,7 +392,9 @@ class TestFaults:
         fault = "soccer/1 failed on every attempt; the last error: 127.0.0.1: HTTP 500: out of order"
         assert f"1 of 3 replies are missing: {fault}\n" in done.stderr
 
-    def test_a_response_over_the_limit(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stops_at_a_response_larger_than_the_limit_and_can_be_resumed(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         server.always(ENDLESS)
         done = run(data, out, server.url, *ALL, "--max-response-mb", "0.5", "--concurrency", "1")
         assert done.returncode == 2
@@ -375,7 +405,9 @@ class TestFaults:
 
     @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
-    def test_a_process_without_memory_ends_with_a_message(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_without_enough_memory_ends_with_an_error_message(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         import resource
 
         def limited() -> None:
@@ -392,7 +424,9 @@ class TestFaults:
         assert "Traceback" not in done.stderr
 
     @pytest.mark.parametrize("tokens", [10**9, 10**9 + 1, 2**63, 10**30])
-    def test_any_number_of_tokens_is_got_over(self, data: Path, out: Path, server: LoopbackServer, tokens: int) -> None:
+    def test_run_stores_no_token_count_above_one_billion(
+        self, data: Path, out: Path, server: LoopbackServer, tokens: int
+    ) -> None:
         usage = {"prompt_tokens": tokens, "completion_tokens": tokens}
         answer = {"choices": [{"message": {"content": "Cell: D5"}}], "usage": usage}
         server.always(body(json.dumps(answer)))
@@ -402,7 +436,9 @@ class TestFaults:
         stored = query(out, "SELECT max(input_tokens) FROM requests")
         assert stored == [(tokens if tokens <= 10**9 else None,)]
 
-    def test_limits_leave_the_rest_for_the_next_start(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_run_stops_at_max_requests_or_max_tokens_and_can_be_resumed(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         done = run(data, out, server.url, *ALL, "--max-requests", "4")
         assert done.returncode == 1
         assert server.log()["requests"] == 4
@@ -413,7 +449,9 @@ class TestFaults:
         assert run(data, out, server.url, *ALL).returncode == 0
         assert sum(server.given.values()) == len(replies(out)) == 45
 
-    def test_a_request_that_is_repeated_with_one_sample_counts_twice(self, data: Path, out: Path) -> None:
+    def test_max_requests_counts_a_rejected_request_and_its_repetition_with_one_sample(
+        self, data: Path, out: Path
+    ) -> None:
         with serve(OpenAIProtocol(keys={KEY}, most=1)) as one_at_a_time:
             limits = ("--max-requests", "4", "--concurrency", "1")
             done = run(data, out, one_at_a_time.url, "--prompt", "base", "--samples", "3", *limits)
@@ -423,7 +461,9 @@ class TestFaults:
         assert len(replies(out)) == 3
 
     @pytest.mark.slow
-    def test_an_interrupt_keeps_what_was_under_way(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_interrupted_run_stores_the_replies_of_requests_in_progress(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         server.delay = 0.3
         options = ("--prompt", "base", "--samples", "40", "--concurrency", "2", "--seed", "1")
         server.speaks.most = 1  # type: ignore[attr-defined]
@@ -440,7 +480,9 @@ class TestFaults:
 
 
 @pytest.mark.parametrize("damage", ["empty", "truncated"])
-def test_a_damaged_store_costs_nothing(data: Path, out: Path, server: LoopbackServer, damage: str) -> None:
+def test_run_and_reparse_with_a_damaged_store_are_errors_and_send_nothing(
+    data: Path, out: Path, server: LoopbackServer, damage: str
+) -> None:
     run(data, out, server.url, *ALL)
     requests = server.log()["requests"]
     DAMAGES[damage](out / STORE)
@@ -461,7 +503,7 @@ class TestNoKey:
             monkeypatch.delenv(variable, raising=False)
 
     @pytest.mark.parametrize("provider", KEYS)
-    def test_it_is_said_before_anything_is_drawn_or_written(self, data: Path, out: Path, provider: str) -> None:
+    def test_run_without_a_key_is_an_error_and_writes_nothing(self, data: Path, out: Path, provider: str) -> None:
         options = ["run", str(data), "--provider", provider, "--model", MODEL, "--out", str(out)]
         done = here(*options, env={})
         assert done.returncode == 2, said(done)
@@ -470,7 +512,7 @@ class TestNoKey:
         assert not out.exists()
         assert here(*options, "--dry-run", env={}).returncode == 0
 
-    def test_a_run_with_nothing_left_needs_none(self, out: Path, tmp_path: Path) -> None:
+    def test_rerun_of_a_complete_run_does_not_need_a_key(self, out: Path, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data", images=1)
         options = ["run", str(data), "--provider", "anthropic", "--model", MODEL, "--prompt", "base", "--out", str(out)]
         with serve(AnthropicProtocol(keys={KEY}), base_path="") as server:
@@ -486,7 +528,7 @@ class TestNoKey:
 
 class TestSecrets:
     @pytest.mark.slow
-    def test_a_key_is_nowhere_even_if_the_server_repeats_it(self, data: Path, out: Path) -> None:
+    def test_run_never_writes_or_prints_the_key_even_if_the_server_echoes_it(self, data: Path, out: Path) -> None:
         with serve(OpenAIProtocol(keys={KEY})) as good, serve(OpenAIProtocol(keys={"another"})) as bad:
             done = [
                 run(data, out, good.url, *ALL),
@@ -504,7 +546,7 @@ class TestSecrets:
         for content in (*(path.read_bytes() for path in files), *((o.stdout + o.stderr).encode() for o in done)):
             assert KEY.encode() not in content
 
-    def test_a_key_in_the_address_is_refused(self, data: Path, out: Path) -> None:
+    def test_run_with_a_key_in_the_base_url_is_an_error(self, data: Path, out: Path) -> None:
         done = run_process(data, out, f"http://me:{KEY}@127.0.0.1:9/v1", *ALL)
         assert done.returncode == 2
         assert KEY not in done.stdout + done.stderr
@@ -512,7 +554,7 @@ class TestSecrets:
 
 
 class TestDryRun:
-    def test_it_shows_what_would_be_sent_and_sends_nothing(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_dry_run_shows_the_requests_and_sends_nothing(self, data: Path, out: Path, server: LoopbackServer) -> None:
         done = run(data, out, server.url, *ALL, "--dry-run", "--temperature", "0.5")
         assert done.returncode == 0, said(done)
         assert not out.exists()
@@ -530,12 +572,16 @@ class TestDryRun:
             assert load_prompt(name).final("soccer")[0].text in shown
         assert all(question in done.stdout for question in load_prompt("cot").questions)
 
-    def test_what_is_stored_needs_no_more_requests(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_dry_run_does_not_count_requests_for_stored_replies(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "4", "--limit", "2")
         done = run(data, out, server.url, *ALL, "--dry-run")
         assert re.search(r"^base 1 +12 +4 +1 +1 +unknown$", done.stdout, re.MULTILINE)
 
-    def test_requests_are_as_many_as_are_then_made(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_dry_run_counts_as_many_requests_as_the_run_sends(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         done = run(data, out, server.url, *ALL, "--dry-run")
         (planned,) = re.findall(r"^all +27 +27 +(\d+)", done.stdout, re.MULTILINE)
         run(data, out, server.url, *ALL)
@@ -543,13 +589,15 @@ class TestDryRun:
 
 
 class TestReparse:
-    def test_it_shows_what_is_read_otherwise(self, data: Path, out: Path, server: LoopbackServer) -> None:
+    def test_reparse_lists_samples_that_are_parsed_differently(
+        self, data: Path, out: Path, server: LoopbackServer
+    ) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "2")
         before = (out / "responses.jsonl").read_bytes()
         again = spotball("reparse", out)
         assert (again.returncode, again.stdout) == (0, "0 of 6 samples are parsed differently than before\n")
         assert (out / "responses.jsonl").read_bytes() == before
-        # As if an older version had read less.
+        # Simulate a run that an older version could not parse.
         with sqlite3.connect(out / STORE) as connection:
             connection.execute("UPDATE parsed SET cell = NULL, problem = 'no answer' WHERE image = '2'")
         (out / "responses.jsonl").unlink()
@@ -562,7 +610,7 @@ class TestReparse:
         ]
         assert (out / "responses.jsonl").read_bytes() == before
 
-    def test_the_parse_policy_is_kept_and_named_in_the_signature(
+    def test_reparse_keeps_the_parse_policy_and_score_names_it_in_the_signature(
         self, data: Path, out: Path, server: LoopbackServer
     ) -> None:
         run(data, out, server.url, "--prompt", "base", "--samples", "2")
@@ -574,13 +622,13 @@ class TestReparse:
         assert {row["cell"] for row in rows(out) if row["image"] == "2"} == {None}
         lenient = here("reparse", str(out), "--parse-policy", "lenient")
         assert "soccer/2 base 1: unparsed (no answer) -> D4" in lenient.stdout
-        # Without the option, the run keeps its policy, in whatever format the responses are.
+        # Without the option, the run keeps its policy in every output format.
         assert here("reparse", str(out), "--format", "parquet").stdout.startswith(
             "0 of 6 samples are parsed differently"
         )
         assert here("score", str(out), "--bootstrap", "0").stdout.rstrip().endswith("|parse:lenient")
 
-    def test_of_a_folder_without_a_run(self, tmp_path: Path) -> None:
+    def test_reparse_of_a_folder_without_a_run_is_an_error(self, tmp_path: Path) -> None:
         done = spotball("reparse", tmp_path)
         assert done.returncode == 2
         assert "is not the folder of a run" in done.stderr
@@ -599,7 +647,7 @@ class TestOptions:
             (("--temperature", "9"), "--temperature: found 9.0, expected 0 to 2 for openai"),
         ],
     )
-    def test_what_cannot_be_used_costs_nothing(
+    def test_run_with_an_invalid_option_is_an_error_and_writes_nothing(
         self, data: Path, out: Path, options: tuple[str, ...], message: str
     ) -> None:
         done = run(data, out, "http://127.0.0.1:9/v1", *options)
@@ -607,7 +655,7 @@ class TestOptions:
         assert message in " ".join(done.stderr.split())
         assert not out.exists()
 
-    def test_an_image_that_cannot_be_used_costs_nothing(
+    def test_run_with_an_unreadable_image_is_an_error_and_sends_nothing(
         self, tmp_path: Path, out: Path, server: LoopbackServer
     ) -> None:
         data = dataset(tmp_path / "data", images=3)
@@ -616,12 +664,12 @@ class TestOptions:
         assert done.returncode == 2
         assert "2.png: image: found" in done.stderr
         assert server.log()["requests"] == 0
-        # Nothing was asked yet: the dataset may be mended in any way.
+        # No request was sent yet, so the dataset may still be changed.
         mended = dataset(data, images=4)
         assert run(mended, out, server.url, *ALL).returncode == 0
         assert (out / "scenes.jsonl").read_bytes() == (mended / "scenes.jsonl").read_bytes()
 
-    def test_a_preset_is_what_the_paper_did_and_options_go_before_it(self, data: Path, tmp_path: Path) -> None:
+    def test_preset_uses_the_settings_of_the_paper_and_options_override_it(self, data: Path, tmp_path: Path) -> None:
         def shown(*options: str) -> str:
             return here("run", str(data), "--dry-run", *options).stdout
 
@@ -637,7 +685,7 @@ class TestOptions:
         plain = shown("--provider", "openai", "--model", "m")
         assert re.findall(r"^(\w+) 1 +(\d+) ", plain, re.MULTILINE) == [("base", "150"), ("cue", "150"), ("cot", "60")]
 
-    def test_who_is_asked_must_be_named(self, data: Path) -> None:
+    def test_run_without_a_known_provider_model_or_preset_is_an_error(self, data: Path) -> None:
         for options, message in (
             (["--model", "m"], "add --provider NAME and --model NAME, or --preset NAME"),
             (["--preset", "gtp"], "unknown preset 'gtp'. Did you mean 'gpt'? Available: gemini, gpt, llama, qwen"),
@@ -649,7 +697,7 @@ class TestOptions:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("missing", ["stamina", "filelock", "PIL"])
-    def test_without_the_extra_it_says_so(self, data: Path, out: Path, missing: str) -> None:
+    def test_run_without_the_adapters_extra_is_an_error(self, data: Path, out: Path, missing: str) -> None:
         code = (
             f"import sys; sys.modules[{missing!r}] = None;"
             "from spotball_core.cli.app import main; sys.argv[0] = 'spotball'; main()"
@@ -660,7 +708,7 @@ class TestOptions:
         assert 'pip install "spotball-core[adapters]"' in done.stderr
         assert "Traceback" not in done.stderr
 
-    def test_the_module_of_the_command_loads_little(self) -> None:
+    def test_import_of_the_run_command_loads_no_heavy_packages(self) -> None:
         code = (
             f"import sys; import {command_module.__name__};"
             "print(*{'stamina', 'httpx', 'PIL', 'polars', 'filelock'} & set(sys.modules))"

@@ -1,4 +1,4 @@
-"""`spotball study init` as a command: what it says, writes and refuses."""
+"""Test the command `spotball study init`: its messages, files and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.adapters.run_process import here
 from tests.adapters.study.made import choices, dataset
 
 
-def test_init_says_what_it_made(tmp_path: Path) -> None:
+def test_init_reports_the_images_per_sport_and_the_next_step(tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", sports=("soccer", "tennis"), images=6), tmp_path / "study"
     done = here("study", "init", str(data), "--out", str(out), "--images", "4", "--seed", "7")
     assert (done.returncode, done.stdout) == (0, "")
@@ -24,14 +24,14 @@ def test_init_says_what_it_made(tmp_path: Path) -> None:
     assert read_config(out).seed == 7
 
 
-def test_init_quietly_of_one_sport(tmp_path: Path) -> None:
+def test_init_with_sport_and_quiet_selects_the_sport_and_prints_nothing(tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", sports=("soccer", "tennis")), tmp_path / "study"
     done = here("study", "init", str(data), "--out", str(out), "--sport", "tennis", "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert [one.name for one in read_config(out).lists] == ["tennis"]
 
 
-def test_init_of_choices(tmp_path: Path) -> None:
+def test_init_with_task_choice_writes_the_task_to_the_config(tmp_path: Path) -> None:
     choices(tmp_path)
     done = here("study", "init", str(tmp_path / "data"), "--out", str(tmp_path / "b"), "--task", "choice")
     assert done.returncode == 0
@@ -47,7 +47,9 @@ def test_init_of_choices(tmp_path: Path) -> None:
         (["serve", "{0}/data"], "error: {0}/data/study.toml: file: found no such file"),
     ],
 )
-def test_what_cannot_be_used_is_one_message(tmp_path: Path, arguments: list[str], says: str) -> None:
+def test_study_with_an_invalid_sport_or_folder_is_a_one_line_error(
+    tmp_path: Path, arguments: list[str], says: str
+) -> None:
     dataset(tmp_path / "data")
     done = here("study", *(word.format(tmp_path) for word in arguments))
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""The providers that go through the conformance suite. A new one is covered by one line: in `SERVICES` or `LOCAL`."""
+"""List the providers of the conformance suite. To cover a new one, add one line to `SERVICES` or `LOCAL`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.adapters.tiny_models import save_qwen
 from tests.builders import scene
 
 SECRET = "sk-planted-7f3a9c1e5b"
-"""The key of every service in the suite."""
+"""The API key of every service in the suite."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Service:
     """A provider that reaches a server.
 
     Attributes:
-        name: of its entry point.
-        key: the environment variable of its key.
-        protocol: what it speaks, a name of `tests.adapters.server.PROTOCOLS`.
-        shown: how its errors name the server.
-        own_server_needs_key: whether a server at a base URL needs the key, too.
-        api: that the provider is to use; None if it has no choice.
-        sdk: that the provider is to use, a name of `google_sdks`; empty if it has no choice.
+        name: The name of its entry point.
+        key: The environment variable of its API key.
+        protocol: The protocol of its server, a key of `tests.adapters.server.PROTOCOLS`.
+        shown: The name of the server in error messages.
+        own_server_needs_key: Whether a server at a base URL also needs the key.
+        api: The API that the provider must use; None if it supports only one.
+        sdk: The SDK that the provider must use, a name in `google_sdks`; empty if it supports only one.
     """
 
     name: str
@@ -64,24 +64,24 @@ class Service:
             return find(self.name, access(url, api=self.api, **options))
 
     def chosen(self) -> contextlib.AbstractContextManager[None]:
-        """Within it, the provider is made with this service's SDK."""
+        """Return a context in which the provider is created with this service's SDK."""
         return google_sdks.only(self.sdk) if self.sdk else contextlib.nullcontext()
 
 
 @dataclass(frozen=True)
 class Local:
-    """A provider that answers on this machine.
+    """A provider that runs on this machine.
 
     Attributes:
-        name: of its entry point.
-        model: its model, or what makes one in a folder.
-        item: what it is asked about.
-        text: what it is asked.
-        options: of its `Access`.
-        takes: the settings that it uses; it refuses the others.
-        settings: of each request.
-        heavy: modules that it needs and that few have: its tests are slow, and skipped without them.
-        package: what installs it into a folder, if it comes with another package.
+        name: The name of its entry point.
+        model: The name of its model, or a function that creates the model in a folder.
+        item: The scene or photo of each request.
+        text: The text of each request.
+        options: Options of its `Access`.
+        takes: The settings that it supports; the others are an error.
+        settings: The settings of each request.
+        heavy: Optional modules that it needs. Its tests are slow, and are skipped without these modules.
+        package: A function that installs it into a folder, if another package provides it.
     """
 
     name: str
@@ -109,7 +109,7 @@ WAYS = {
     "gemini-of-the-paper": Service("gemini", "GEMINI_API_KEY", "gemini", shown="gemini", sdk=google_sdks.OF_THE_PAPER),
     "openai-responses": Service("openai", "OPENAI_API_KEY", "responses", own_server_needs_key=False, api="responses"),
 }
-"""The services, each with every SDK and API that its provider can use."""
+"""The services, once for each SDK and API that the provider supports."""
 
 ALL = ("temperature", "top_p", "max_output_tokens", "seed")
 _PHOTO = stimulus(1)
@@ -123,14 +123,14 @@ LOCAL = {
             "observer", "eye", item=Photo(_PHOTO), text=f"What is looked at?\n{_OPTIONS}", options={"stimuli": [_PHOTO]}
         ),
         Local("transformers", save_qwen, takes=ALL, settings={"max_output_tokens": 4}, heavy=("torch", "transformers")),
-        # Of the page on how to write a provider: found as one of another package is.
+        # The example from the page on writing a provider: it is found through the entry point of another package.
         Local("brightest", "any", takes=(), package=install),
     )
 }
 
 
 def params(*names: str) -> list[Any]:
-    """Providers to parametrize the fixture `subject` with; what is heavy is slow."""
+    """Return parameters for the fixture `subject`; providers with heavy modules are marked as slow."""
     heavy = {name for name, case in LOCAL.items() if case.heavy}
     return [pytest.param(name, marks=[pytest.mark.slow] if name in heavy else []) for name in names]
 
@@ -146,14 +146,14 @@ PICTURE = Picture(png(), "image/png", 160, 90)
 
 @dataclass
 class Subject:
-    """A provider, and what it can be asked.
+    """A provider and the contents of its requests.
 
     Attributes:
-        make: another one like it, with options of `Access`.
-        item: what it is asked about.
-        text: what it is asked.
-        settings: of each request, unless others are given.
-        server: of a service.
+        make: A function that creates the provider with further options of `Access`.
+        item: The scene or photo of each request.
+        text: The text of each request.
+        settings: The default settings of each request.
+        server: The server, if the provider is a service.
     """
 
     case: Service | Local
@@ -176,7 +176,7 @@ class Subject:
 
 @dataclass
 class Client:
-    """One provider that is asked again and again, in one event loop: what went wrong before must not matter."""
+    """One provider that gets many requests in one event loop, so that earlier errors could affect later requests."""
 
     service: Service
     server: LoopbackServer
@@ -184,7 +184,7 @@ class Client:
     runner: asyncio.Runner
 
     def ask(self, *requests: Request) -> list[Answer | BaseException]:
-        """What came of each request, one after the other, errors as they are."""
+        """Send the requests one after another and return each answer or exception."""
 
         async def run() -> list[Answer | BaseException]:
             found: list[Answer | BaseException] = []

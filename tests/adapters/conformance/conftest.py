@@ -1,4 +1,4 @@
-"""Each provider, ready to be asked."""
+"""Provide fixtures for every provider of the conformance suite."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def service(request: pytest.FixtureRequest) -> Service:
 
 @pytest.fixture(scope="module", params=WAYS)
 def running(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """A module's server of a service, and a provider that asks it."""
+    """Start a server once per module, with a provider that uses it."""
     service = WAYS[request.param]
     with (
         pytest.MonkeyPatch.context() as environment,
@@ -46,14 +46,14 @@ def running(request: pytest.FixtureRequest) -> Iterator[Client]:
 
 @pytest.fixture
 def client(running: Client) -> Client:
-    """The same, as if nothing had been asked."""
+    """Return the client `running` after clearing what its server recorded."""
     running.server.forget()
     return running
 
 
 @pytest.fixture(scope="module", params=params(*WAYS, *LOCAL))
 def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
-    """Each provider, of whatever kind."""
+    """Return each provider, a service or a local one."""
     if service := WAYS.get(request.param):
         with serve(service.speaks(), base_path=service.base_path) as server:
 

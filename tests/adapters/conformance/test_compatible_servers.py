@@ -1,6 +1,6 @@
-"""The provider `openai` against servers that differ from OpenAI as vLLM, SGLang, Ollama, llama.cpp and others do.
+"""Test the provider `openai` with servers that differ from OpenAI like vLLM, SGLang, Ollama, llama.cpp and others.
 
-The servers themselves do not run here: the tests imitate their addresses, messages and further fields.
+The real servers do not run here. The tests simulate their addresses, messages and extra fields.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tests.adapters.speech import BadRequest, ReceivedRequest, text_of
 
 @dataclass(frozen=True)
 class Compatible:
-    """What distinguishes a server from OpenAI's.
+    """The differences between a server and OpenAI.
 
     Attributes:
-        base_path: of its API.
-        query: of its addresses.
-        keyed: whether it wants a key.
-        key_header: in which it wants the key, without `Bearer`; empty for the protocol's own.
-        several: status and message with which it refuses several samples; None if it does not.
-        gives: the most replies that it gives to one request.
-        reasons: whether a reply's message also holds its reasoning.
-        choice: further fields of a choice.
-        extra: `--extra-body` that its users send.
+        base_path: The base path of its API.
+        query: The query string of its addresses.
+        keyed: Whether it requires a key.
+        key_header: The header that contains the key without `Bearer`; empty for the header of the protocol.
+        several: The status and message of its error for several samples; None if it supports several.
+        gives: The maximum number of replies per request.
+        reasons: Whether the message of a reply also contains its reasoning.
+        choice: Extra fields of a choice.
+        extra: The `--extra-body` of its users.
     """
 
     base_path: str = "/v1"
@@ -72,7 +72,7 @@ SERVERS = {
 
 
 class CompatibleProtocol(OpenAIProtocol):
-    """Chat completions as one of these servers speaks them."""
+    """Chat completions as implemented by one of these servers."""
 
     def __init__(self, server: Compatible) -> None:
         super().__init__(keys={SECRET} if server.keyed else None, give=server.gives)
@@ -120,21 +120,25 @@ def server(compatible: Compatible, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 class TestCompatibleServers:
-    def test_every_sample_gets_a_reply_of_its_own(self, compatible: Compatible, server: LoopbackServer) -> None:
+    def test_provider_returns_one_reply_per_sample_or_falls_back_to_one_sample(
+        self, compatible: Compatible, server: LoopbackServer
+    ) -> None:
         provider = OpenAI(access(server.url + compatible.query))
         (first,) = ask(provider, request(1, 2, 3))
         assert isinstance(first, Answer), first
         alone = compatible.several is not None or compatible.gives == 1
         assert len(first.replies) == (1 if alone else 3)
-        # A status of 500 may have another reason, once.
+        # A single status 500 may have another cause, so it does not lower max_samples.
         certain = compatible.several is None or compatible.several[0] < 500
         assert (provider.max_samples == 1) is (alone and certain)
         (question,) = server.given
-        # The reply itself, not the reasoning before it.
+        # The text is the reply, without the reasoning before it.
         assert [reply.text for reply in first.replies] == [text_of(question, n) for n in range(len(first.replies))]
         assert {reply.finish for reply in first.replies} == {"stop"}
 
-    def test_several_samples_are_not_tried_again(self, compatible: Compatible, server: LoopbackServer) -> None:
+    def test_provider_stops_requesting_several_samples_after_a_refusal(
+        self, compatible: Compatible, server: LoopbackServer
+    ) -> None:
         async def four_requests() -> None:
             provider = OpenAI(access(server.url + compatible.query))
             for _ in range(4):
@@ -145,7 +149,9 @@ class TestCompatibleServers:
         refusals = 0 if compatible.several is None else 1 if compatible.several[0] < 500 else 2
         assert sum(seen.status != 200 for seen in server.seen) == refusals
 
-    def test_further_fields_reach_it(self, compatible: Compatible, server: LoopbackServer) -> None:
+    def test_provider_sends_reasoning_effort_and_extra_body(
+        self, compatible: Compatible, server: LoopbackServer
+    ) -> None:
         settings = {"reasoning_effort": "low", "extra_body": compatible.extra}
         provider = OpenAI(access(server.url + compatible.query))
         provider.check(request(**settings).settings)
@@ -153,7 +159,7 @@ class TestCompatibleServers:
         assert isinstance(found, Answer), found
         assert server.asked[0].settings == {"reasoning_effort": "low", **(compatible.extra or {})}
 
-    def test_the_key_is_sent_where_there_is_one(self, compatible: Compatible, server: LoopbackServer) -> None:
+    def test_provider_sends_the_key_only_if_one_is_set(self, compatible: Compatible, server: LoopbackServer) -> None:
         ask(OpenAI(access(server.url + compatible.query)), request())
         assert server.asked[0].key == (SECRET if compatible.keyed else None)
 
@@ -165,7 +171,7 @@ class TestCompatibleServers:
         "this model is missing data required for image input",
     ],
 )
-def test_a_model_without_images_is_not_retried(message: str) -> None:
+def test_status_500_about_missing_image_support_is_not_retried(message: str) -> None:
     with serve(OpenAIProtocol()) as server:
         server.always(status(500, message))
         (error,) = ask(OpenAI(access(server.url)), request(1, 2, 3))

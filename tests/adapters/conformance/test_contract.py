@@ -1,4 +1,4 @@
-"""What every provider does, whether it reaches a server or answers on this machine."""
+"""Test the contract of every provider, whether it uses a server or runs on this machine."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tests.adapters.conformance.cases import LOCAL, SERVICES, Local, Subject, pa
 from tests.adapters.speech import INPUT_TOKENS, OUTPUT_TOKENS, text_of
 from tests.builders import scene
 from tests.conftest import ROOT
+from tests.failures import raises
 
 Found = TypeVar("Found")
 
@@ -32,7 +33,7 @@ MEMBERS = {name for name in vars(Provider) if not name.startswith("_")}
 """The methods of the protocol."""
 
 OF_A_RUN = [name for name, case in LOCAL.items() if case.options]
-"""Those that answer from what the run is about."""
+"""The local providers that need the scenes or stimuli of the run."""
 
 FINISHES = {"stop", "length", "filtered", "refused", "other"}
 
@@ -42,7 +43,7 @@ WRONG: dict[str, list[float]] = {
     "max_output_tokens": [0, -1],
     "seed": [-1],
 }
-"""Values that no provider takes."""
+"""Values that no provider accepts."""
 
 RIGHT: dict[str, Any] = {
     "temperature": 0.75,
@@ -55,7 +56,7 @@ RIGHT: dict[str, Any] = {
 
 
 def use(subject: Subject, what: Callable[[Provider], Awaitable[Found]], **options: Any) -> Found:
-    """Use a provider of its own, and close it."""
+    """Create a provider, call a function with it, and close it."""
 
     async def whole() -> Found:
         provider = subject.make(**options)
@@ -77,7 +78,7 @@ def takes_seed(provider: Provider) -> bool:
 
 
 def check_answer(answer: Answer, samples: int) -> None:
-    """An answer is as the protocol says."""
+    """Check that an answer follows the protocol."""
     assert isinstance(answer, Answer)
     assert 1 <= len(answer.replies) <= samples
     assert isinstance(answer.replies, tuple)
@@ -90,14 +91,14 @@ def check_answer(answer: Answer, samples: int) -> None:
         assert tokens is None or (type(tokens) is int and tokens >= 0)
 
 
-def test_every_entry_point_is_covered() -> None:
+def test_every_provider_entry_point_has_a_conformance_case() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][ENTRY_POINTS]
     missing = table.keys() - SERVICES.keys() - LOCAL.keys()
     assert not missing, f"add a line to tests/adapters/conformance/cases.py for {', '.join(sorted(missing))}"
     assert not SERVICES.keys() & LOCAL.keys()
 
 
-def test_it_has_what_the_protocol_names(subject: Subject) -> None:
+def test_provider_has_the_attributes_and_methods_of_the_protocol(subject: Subject) -> None:
     async def look(provider: Provider) -> None:
         assert provider.name == subject.case.name
         assert provider.model == subject.model
@@ -111,7 +112,7 @@ def test_it_has_what_the_protocol_names(subject: Subject) -> None:
     use(subject, look)
 
 
-def test_versions_and_tokens_are_known_before_it_is_asked(subject: Subject) -> None:
+def test_versions_and_image_tokens_are_available_before_the_first_request(subject: Subject) -> None:
     async def look(provider: Provider) -> None:
         versions = provider.versions()
         assert versions
@@ -124,7 +125,7 @@ def test_versions_and_tokens_are_known_before_it_is_asked(subject: Subject) -> N
 
 
 @pytest.mark.parametrize("setting", WRONG)
-def test_a_setting_out_of_range_is_refused_by_its_name(subject: Subject, setting: str) -> None:
+def test_check_of_a_setting_out_of_range_is_an_error_that_names_the_setting(subject: Subject, setting: str) -> None:
     async def check(provider: Provider) -> None:
         for value in WRONG[setting]:
             with pytest.raises(OptionError, match=setting.replace("_", "[-_]")):
@@ -133,7 +134,7 @@ def test_a_setting_out_of_range_is_refused_by_its_name(subject: Subject, setting
     use(subject, check)
 
 
-def test_no_setting_is_required(subject: Subject) -> None:
+def test_check_of_empty_settings_passes(subject: Subject) -> None:
     async def check(provider: Provider) -> None:
         provider.check(Settings())
 
@@ -142,7 +143,7 @@ def test_no_setting_is_required(subject: Subject) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", RIGHT)
-def test_a_setting_is_used_or_refused(subject: Subject, setting: str) -> None:
+def test_each_setting_is_either_used_or_an_error(subject: Subject, setting: str) -> None:
     async def asked(provider: Provider) -> bool:
         settings = {setting: RIGHT[setting]}
         try:
@@ -162,7 +163,7 @@ def test_a_setting_is_used_or_refused(subject: Subject, setting: str) -> None:
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_each_sample_has_its_reply(subject: Subject, samples: int) -> None:
+def test_ask_returns_one_reply_per_sample_in_order(subject: Subject, samples: int) -> None:
     async def ask(provider: Provider) -> tuple[int, Answer]:
         n = min(samples, provider.max_samples)
         return n, await provider.ask(subject.request(*range(4, 4 + n)))
@@ -175,7 +176,7 @@ def test_each_sample_has_its_reply(subject: Subject, samples: int) -> None:
         asked = subject.server.asked[-1]
         assert asked.n == n
         given = subject.server.given[asked.question]
-        # Some services send them in another order, with their numbers.
+        # Some services send the replies in another order, with their indices.
         texts = [text_of(asked.question, number) for number in range(given - n, given)]
         assert [one.text for one in answer.replies] == texts
         assert (answer.model or "").startswith(subject.model)
@@ -183,7 +184,7 @@ def test_each_sample_has_its_reply(subject: Subject, samples: int) -> None:
 
 
 @pytest.mark.parametrize("subject", params(*LOCAL), indirect=True)
-def test_with_a_seed_a_sample_is_the_same_whatever_is_asked_with_it(subject: Subject) -> None:
+def test_seeded_sample_does_not_depend_on_the_other_samples_of_the_request(subject: Subject) -> None:
     async def ask(provider: Provider) -> list[list[str]]:
         seed = {"seed": 11} if takes_seed(provider) else {}
         lots: tuple[list[tuple[int, ...]], ...] = (
@@ -204,7 +205,7 @@ def test_with_a_seed_a_sample_is_the_same_whatever_is_asked_with_it(subject: Sub
     assert first == second == third
 
 
-def test_requests_at_the_same_time_get_what_they_would_alone(subject: Subject) -> None:
+def test_concurrent_requests_get_the_same_answers_as_single_requests(subject: Subject) -> None:
     async def ask(provider: Provider) -> tuple[list[Answer], list[Answer]]:
         seed = {"seed": 2} if takes_seed(provider) else {}
         requests = [subject.request(sample, **seed) for sample in range(1, 9)]
@@ -213,14 +214,14 @@ def test_requests_at_the_same_time_get_what_they_would_alone(subject: Subject) -
 
     together, alone = use(subject, ask)
     if subject.server:
-        # Its server gives every reply a number: each is given to one request.
+        # The server numbers its replies, and each reply belongs to one request.
         assert len({answer.replies[0].text for answer in (*together, *alone)}) == 16
         assert {(answer.input_tokens, answer.output_tokens) for answer in together} == {(INPUT_TOKENS, OUTPUT_TOKENS)}
     else:
         assert together == alone
 
 
-def test_a_request_that_is_given_up_leaves_the_others_alone(subject: Subject) -> None:
+def test_cancelled_request_does_not_affect_later_requests(subject: Subject) -> None:
     async def ask(provider: Provider) -> list[Answer]:
         given_up = asyncio.create_task(provider.ask(subject.request(1)))
         if server := subject.server:
@@ -239,7 +240,7 @@ def test_a_request_that_is_given_up_leaves_the_others_alone(subject: Subject) ->
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_it_may_be_closed_twice(subject: Subject, asked: bool) -> None:
+def test_close_can_be_called_twice(subject: Subject, asked: bool) -> None:
     async def close(provider: Provider) -> None:
         if asked:
             await provider.ask(subject.request())
@@ -250,14 +251,14 @@ def test_it_may_be_closed_twice(subject: Subject, asked: bool) -> None:
 
 
 @pytest.mark.parametrize("subject", params(*OF_A_RUN), indirect=True)
-def test_an_item_that_is_not_of_the_run_is_an_error_of_the_provider(subject: Subject) -> None:
+def test_ask_about_an_item_outside_the_run_raises_permanent_error(subject: Subject) -> None:
     other = Subject(subject.case, subject.make, subject.model, scene("other"), subject.text, subject.settings)
-    with pytest.raises(PermanentError, match=r"the run does not contain the (scene|stimulus) .*other"):
+    with raises(PermanentError, "unknown-image"):
         use(other, lambda provider: provider.ask(other.request()))
 
 
 @pytest.mark.parametrize("subject", params(*OF_A_RUN), indirect=True)
-def test_a_question_that_it_does_not_expect_is_answered_or_an_error_of_the_provider(subject: Subject) -> None:
+def test_ask_with_an_unexpected_question_returns_an_answer_or_raises_provider_error(subject: Subject) -> None:
     other = Subject(subject.case, subject.make, subject.model, subject.item, "Who plays?", subject.settings)
 
     async def ask(provider: Provider) -> None:
@@ -268,13 +269,13 @@ def test_a_question_that_it_does_not_expect_is_answered_or_an_error_of_the_provi
 
 
 @pytest.mark.parametrize("subject", params(*OF_A_RUN), indirect=True)
-def test_what_runs_here_takes_no_base_url(subject: Subject) -> None:
-    with pytest.raises(OptionError, match="Remove --base-url"):
+def test_local_provider_with_a_base_url_is_an_error(subject: Subject) -> None:
+    with raises(OptionError, "unsupported-option"):
         subject.make(base_url="http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.provider in SERVICES])
-def test_the_papers_settings_are_taken(name: str) -> None:
+def test_provider_accepts_the_settings_of_its_preset(name: str) -> None:
     preset = PRESETS[name]
     provider = SERVICES[preset.provider].at("http://127.0.0.1:1", model=preset.model)
     provider.check(preset.settings)

@@ -1,4 +1,4 @@
-"""What a provider makes of errors, broken answers and lost connections. After each of them it answers again."""
+"""Test how providers handle errors, broken responses and lost connections, and that they recover after each."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LATER = "come back later"
 
 
 def met(client: Client, fault: Fault) -> Answer | BaseException:
-    """What comes of a request that meets a fault; the next one is answered."""
+    """Return the result of a request that meets a fault, and check that the next request succeeds."""
     client.server.script(fault)
     first, second = client.ask(request(), request())
     assert isinstance(second, Answer), second
-    # No library under the provider asked a second time.
+    # The libraries of the provider must not retry on their own.
     assert len(client.server.seen) == 2
     return first
 
@@ -40,7 +40,9 @@ def transient(client: Client, fault: Fault) -> TransientError:
 
 class TestStatuses:
     @pytest.mark.parametrize("number", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
-    def test_those_that_pass(self, client: Client, number: int) -> None:
+    def test_retryable_statuses_raise_transient_error_with_the_pause_of_the_server(
+        self, client: Client, number: int
+    ) -> None:
         error = transient(client, status(number, LATER, retry_after="3"))
         assert (error.status, error.retry_after) == (number, 3.0)
         assert str(error) == f"{client.service.shown}: HTTP {number}: {LATER}"
@@ -64,7 +66,9 @@ class TestStatuses:
             (410, "gone", False),
         ],
     )
-    def test_those_of_one_request_and_of_all(self, client: Client, number: int, message: str, refused: bool) -> None:
+    def test_other_statuses_raise_permanent_error_and_refused_error_if_about_one_request(
+        self, client: Client, number: int, message: str, refused: bool
+    ) -> None:
         error = met(client, status(number, message))
         assert isinstance(error, PermanentError), error
         assert isinstance(error, RefusedError) is refused
@@ -75,7 +79,7 @@ class TestStatuses:
         [({}, None), ({"retry-after": "0.5"}, 0.5), ({"retry-after-ms": "1500"}, 1.5), ({"retry-after": "soon"}, None)],
     )
     @pytest.mark.parametrize("number", [429, 503])
-    def test_when_to_come_back(
+    def test_retry_after_headers_set_the_pause_of_the_error(
         self, client: Client, number: int, headers: dict[str, str], seconds: float | None
     ) -> None:
         error = transient(client, Fault("body", status=number, text="busy", headers=headers))
@@ -98,7 +102,9 @@ class TestStatuses:
             ("", "no error message"),
         ],
     )
-    def test_what_the_server_says_is_shown_on_one_line(self, client: Client, text: str, shown: str) -> None:
+    def test_error_shows_the_message_of_the_server_on_one_printable_line(
+        self, client: Client, text: str, shown: str
+    ) -> None:
         error = met(client, Fault("body", status=404, text=text))
         assert isinstance(error, PermanentError), error
         said = str(error)
@@ -106,7 +112,7 @@ class TestStatuses:
         assert said.isprintable()
         assert len(said) < 350
 
-    def test_errors_that_come_with_a_good_status(self, client: Client) -> None:
+    def test_error_in_a_body_with_status_200_is_raised(self, client: Client) -> None:
         busy = transient(client, body('{"error": {"code": 429, "message": "slow down"}}'))
         assert (busy.status, str(busy)) == (429, f"{client.service.shown}: HTTP 429: slow down")
         client.server.forget()
@@ -116,7 +122,7 @@ class TestStatuses:
         assert "something" in str(transient(client, body('{"error": "something"}')))
 
     @pytest.mark.parametrize("code", [10**30, 99, -400, True, 3.5])
-    def test_a_code_that_is_no_status(self, client: Client, code: object) -> None:
+    def test_error_code_that_is_not_an_http_status_becomes_500(self, client: Client, code: object) -> None:
         error = transient(client, body(json.dumps({"error": {"code": code, "message": "no"}})))
         assert str(error) == f"{client.service.shown}: HTTP 500: no"
 
@@ -147,11 +153,13 @@ class TestBrokenAnswers:
         ],
         ids=lambda fault: f"{fault.kind} {fault.text[:30] or len(fault.content)}",
     )
-    def test_they_pass(self, client: Client, fault: Fault) -> None:
+    def test_broken_response_raises_transient_error_without_a_status(self, client: Client, fault: Fault) -> None:
         assert transient(client, fault).status is None
 
-    def test_whatever_is_missing_or_of_another_kind(self, client: Client) -> None:
-        """Each part of a right answer is taken away or replaced, one at a time."""
+    def test_response_with_one_part_removed_or_replaced_is_answered_or_raises_provider_error(
+        self, client: Client
+    ) -> None:
+        """Remove or replace each part of a valid response, one at a time."""
         client.ask(request())
         right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
         damaged = list(damages(right))
@@ -164,7 +172,7 @@ class TestBrokenAnswers:
             else:
                 check_answer(found, 1)
 
-    def test_an_answer_without_usage_model_and_reason_is_one(self, client: Client) -> None:
+    def test_response_without_usage_model_and_finish_reason_is_accepted(self, client: Client) -> None:
         client.ask(request())
         right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
         client.server.script(faults.answer(bare(right)))
@@ -174,7 +182,7 @@ class TestBrokenAnswers:
         assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("Cell: D5", "other", "")]
 
     @pytest.mark.parametrize("tokens", [10**9 + 1, 2**63, 10**30, 10**4000, -1, 1.5, float("inf"), "7", True, [7]])
-    def test_token_counts_that_cannot_be_are_not_kept(self, client: Client, tokens: object) -> None:
+    def test_invalid_token_counts_are_read_as_none(self, client: Client, tokens: object) -> None:
         client.ask(request())
         right = client.server.speaks.write(client.server.asked[0], ["Cell: D5"], "")
         (usage,) = (name for name in right if name.startswith("usage"))
@@ -190,18 +198,20 @@ class TestTime:
     @pytest.mark.parametrize(
         "fault", [faults.HANG, faults.slow(3600), faults.DRIP], ids=["no answer", "late", "endless"]
     )
-    def test_no_answer_in_time(self, service: Service, fault: Fault) -> None:
+    def test_request_without_a_response_within_the_timeout_raises_transient_error(
+        self, service: Service, fault: Fault
+    ) -> None:
         with serve(service.speaks(), base_path=service.base_path) as server:
             server.script(fault)
             start = time.monotonic()
             first, second = ask(service.at(server, timeout=0.2), request(), request())
-            # Twenty times as long, for a busy machine.
+            # The bound is twenty times the timeout, because the machine may be busy.
             assert time.monotonic() - start < 4
         assert type(first) is TransientError
         assert str(first) == f"{service.shown}: no response within 0.2 s"
         assert isinstance(second, Answer)
 
-    def test_what_is_not_waited_for_is_let_go(self, service: Service) -> None:
+    def test_timeout_closes_the_connection(self, service: Service) -> None:
         with serve(service.speaks(), base_path=service.base_path) as server:
             server.script(faults.DRIP)
             ask(service.at(server, timeout=0.1), request())
@@ -211,7 +221,7 @@ class TestTime:
             # A thread that reads an endless response would keep its connection.
             assert server.open_connections == 0
 
-    def test_no_server(self, service: Service) -> None:
+    def test_request_to_a_stopped_server_raises_transient_error(self, service: Service) -> None:
         with serve(service.speaks(), base_path=service.base_path) as gone:
             provider = service.at(gone)
         (found,) = ask(provider, request())
@@ -220,7 +230,7 @@ class TestTime:
 
 
 def damages(value: Any) -> Iterator[Any]:
-    """A JSON value with one part of it taken away or replaced."""
+    """Yield copies of a JSON value with one part removed or replaced."""
     if not isinstance(value, dict | list):
         return
     for name, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
@@ -251,7 +261,7 @@ _USUAL = (
 
 
 def bare(value: Any) -> Any:
-    """An answer without what servers may leave out."""
+    """Return a response without the fields that servers may omit."""
     if isinstance(value, dict):
         return {name: bare(part) for name, part in value.items() if name not in (*_USUAL, "finishReason")}
     return [bare(part) for part in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""No key is seen anywhere: not in errors and what led to them, logs, or the files of a run, whatever goes wrong."""
+"""Test that API keys never appear in errors, their causes, logs, or the files of a run."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.adapters.conformance.cases import SECRET, Client, Service
 from tests.adapters.faults import Fault, body, status
 from tests.adapters.run_process import dataset, here
 from tests.adapters.server import serve
+from tests.failures import raises
 
 FAULTS: dict[str, Fault | None] = {
     "none": None,
@@ -23,7 +24,7 @@ FAULTS: dict[str, Fault | None] = {
     "echoed": status(500, f"I was given {SECRET}"),
     "echoed for good": status(403, f"not with {SECRET}"),
     "echoed as text": Fault("body", status=502, text=f"<p>{SECRET}</p>"),
-    # Of 300 characters shown, some twenty tell where it comes from.
+    # Errors show 300 characters, about twenty of which name the server, so the message is cut within the key.
     "echoed where the cut is": status(400, "x" * 262 + SECRET),
     "echoed in no HTTP": Fault("raw", text=f"no protocol of {SECRET}\r\n\r\n"),
     "echoed in a body": body(f'{{"error": {{"code": 500, "message": "{SECRET}"}}}}'),
@@ -36,7 +37,7 @@ IN_THE_HEAD = ("echoed in no HTTP", "echoed in a header", "echoed as a header th
 
 
 def everything(error: BaseException) -> str:
-    """All that anybody might print of an error and of what led to it."""
+    """Return all texts that a program could print for an error, its causes and its visible contexts."""
     texts = [*traceback.format_exception(error)]
     seen: set[int] = set()
     todo: list[BaseException | None] = [error]
@@ -46,21 +47,21 @@ def everything(error: BaseException) -> str:
             continue
         seen.add(id(one))
         texts += [str(one), repr(one), repr(one.args), repr(vars(one))]
-        # Hidden contexts are not printed; what is not there cannot be.
+        # Suppressed contexts are not printed.
         todo += [one.__cause__, None if one.__suppress_context__ else one.__context__]
     return "\n".join(texts)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_key_is_seen(
+def test_key_does_not_appear_in_errors_logs_or_output_of_a_request(
     client: Client,
     fault: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    # At DEBUG, httpcore logs the head of an answer as it comes: a server that writes our key there is beyond us.
+    # At DEBUG, httpcore logs response headers unchanged, and we cannot filter a key that the server puts there.
     level = logging.INFO if fault in IN_THE_HEAD else logging.DEBUG
     caplog.set_level(level)
     for logger in ("google", "urllib3", "httpx", "httpcore"):
@@ -70,7 +71,7 @@ def test_no_key_is_seen(
     patience = 0.2 if fault == "hang" else 20.0
     provider = client.service.at(client.server, model="gemini-2.0-flash-001", timeout=patience)
     (found,) = ask(provider, request())
-    # Or else nothing was at stake.
+    # The test proves nothing if the key was not sent.
     assert SECRET in str(client.server.seen[0].headers)
     inside = [repr(part) for part in vars(provider).values()]
     texts = [repr(found), repr(provider), *inside, str(provider.versions()), caplog.text, *capfd.readouterr()]
@@ -79,20 +80,20 @@ def test_no_key_is_seen(
         texts.append(everything(found))
     for text in texts:
         assert SECRET not in text
-        # Not in parts either.
+        # A part of the key must not appear either.
         assert SECRET[:12] not in text
     if fault.startswith("echoed"):
         assert isinstance(found, BaseException)
 
 
-def test_no_key_is_stored(service: Service, tmp_path: Path) -> None:
+def test_key_does_not_appear_in_the_files_and_output_of_a_run(service: Service, tmp_path: Path) -> None:
     data = dataset(tmp_path / "data", images=2)
     with service.chosen(), serve(service.speaks(), base_path=service.base_path) as server:
         options = ["--provider", service.name, "--model", "some-model", "--base-url", server.url, "--prompt", "base"]
         options += ["--api", service.api] if service.api else []
         start = ["run", str(data), *options, "--samples", "2", "--concurrency", "1", "--out", str(tmp_path / "out")]
         server.script(None, status(400, f"no picture with {SECRET}"))
-        # What is stored of an answer is its own to say.
+        # Reply texts are stored unchanged, so the model must return replies without the key.
         server.says = lambda asked, number: f"Cell: D{number + 1}"
         done = here(*start, "--attempts", "1", env={})
         server.always(status(500, f"boom {SECRET}"))
@@ -106,7 +107,7 @@ def test_no_key_is_stored(service: Service, tmp_path: Path) -> None:
         assert SECRET not in (content if isinstance(content, str) else content.decode("latin-1"))
 
 
-def test_the_search_sees_what_led_to_an_error() -> None:
+def test_everything_includes_causes_and_visible_contexts() -> None:
     error = OptionError("no more")
     error.__context__ = ValueError(SECRET)
     assert SECRET in everything(error)
@@ -117,13 +118,11 @@ def test_the_search_sees_what_led_to_an_error() -> None:
 
 
 @pytest.mark.parametrize("end", ["\nX-Other: 1", "\x7f", "ü"])
-def test_a_key_that_no_header_holds_is_not_repeated(
+def test_key_with_an_invalid_character_is_an_error_that_does_not_show_the_key(
     service: Service, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(service.key, SECRET + end)
-    with pytest.raises(
-        PermanentError, match=f"^{service.key} contains a character that is not allowed in keys. Check the key"
-    ) as caught:
+    with raises(PermanentError, "invalid-key") as caught:
         service.at("http://127.0.0.1:9/v1")
     assert SECRET not in everything(caught.value)
 
@@ -131,7 +130,7 @@ def test_a_key_that_no_header_holds_is_not_repeated(
 @pytest.mark.parametrize(
     "url", [f"http://u:{SECRET}@127.0.0.1:9", f"http://127.0.0.1:9?key={SECRET}", f"http://127.0.0.1:9#{SECRET}"]
 )
-def test_an_address_with_a_key_in_it_is_not_repeated(service: Service, url: str) -> None:
-    with pytest.raises(OptionError, match="set keys as environment variables") as caught:
+def test_base_url_with_a_key_is_an_error_that_does_not_show_the_key(service: Service, url: str) -> None:
+    with raises(OptionError, "conflicting-options:--base-url") as caught:
         service.at(url)
     assert SECRET not in everything(caught.value)

@@ -1,4 +1,4 @@
-"""Responses without end or over the limit, content encodings and charsets."""
+"""Test endless and oversized responses, content encodings and charsets."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.adapters.asking import answer, request
 from tests.adapters.conformance.cases import Client
 from tests.adapters.faults import Fault, content
 from tests.adapters.speech import text_of
+from tests.failures import raises
 
 CHARSETS = (
     *("base64", "hex", "zlib", "rot13", "idna", "undefined", "unicode_escape", "raw_unicode_escape"),
@@ -21,7 +22,7 @@ CHARSETS = (
 
 
 def right(client: Client) -> bytes:
-    """The body of a right answer to a request, which was asked before."""
+    """Return the body of a valid response to the one request that the server received."""
     (asked,) = client.server.asked
     return json.dumps(client.server.speaks.write(asked, [text_of(asked.question, 0)], "")).encode()
 
@@ -36,14 +37,14 @@ class TestSize:
         ],
         ids=["endless", "large", "gzip bomb"],
     )
-    def test_a_response_over_the_limit_is_refused(self, client: Client, fault: Fault) -> None:
+    def test_response_over_the_limit_raises_refused_error(self, client: Client, fault: Fault) -> None:
         client.server.script(fault)
         first, second = client.ask(request(), request())
         assert isinstance(first, RefusedError)
         assert str(first) == f"{client.service.shown}: the response is larger than the limit of 1 MB"
         assert isinstance(second, Answer)
 
-    def test_one_at_the_limit_is_taken(self, client: Client) -> None:
+    def test_response_of_exactly_the_limit_is_accepted(self, client: Client) -> None:
         client.ask(request())
         data = right(client)
         for spaces, fits in ((1_000_000 - len(data), True), (1_000_001 - len(data), False)):
@@ -51,13 +52,13 @@ class TestSize:
             (found,) = client.ask(request())
             assert isinstance(found, Answer if fits else RefusedError)
 
-    def test_twenty_megabytes_unless_told_otherwise(self, client: Client) -> None:
+    def test_default_response_limit_is_20_mb(self, client: Client) -> None:
         client.server.script(content(b" " * 20_000_001))
-        with pytest.raises(RefusedError, match="larger than the limit of 20 MB"):
+        with raises(RefusedError, "request-rejected"):
             answer(client.service.at(client.server), request())
 
     @pytest.mark.parametrize("size", [150_000, 1_000_001, 3_000_000])
-    def test_only_the_beginning_of_an_error_is_read(self, client: Client, size: int) -> None:
+    def test_error_response_over_the_limit_still_shows_its_beginning(self, client: Client, size: int) -> None:
         client.server.script(content(b"<html>" + b"x" * size, 502))
         found, second = client.ask(request(), request())
         assert isinstance(found, TransientError), found
@@ -67,7 +68,7 @@ class TestSize:
 
 class TestEncodings:
     @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
-    def test_others_are_malformed(self, client: Client, encoding: str) -> None:
+    def test_unsupported_content_encoding_raises_transient_error(self, client: Client, encoding: str) -> None:
         client.server.script(content(b"x", content_encoding=encoding))
         (found,) = client.ask(request())
         assert isinstance(found, TransientError)
@@ -76,7 +77,7 @@ class TestEncodings:
         assert client.server.seen[-1].headers["accept-encoding"] == "gzip, deflate"
 
     @pytest.mark.parametrize("encoding", ["gzip", "identity"])
-    def test_a_compressed_answer_is_read(self, client: Client, encoding: str) -> None:
+    def test_gzip_and_identity_responses_are_read(self, client: Client, encoding: str) -> None:
         (expected,) = client.ask(request())
         data = gzip.compress(right(client)) if encoding == "gzip" else right(client)
         client.server.script(content(data, content_encoding=encoding))
@@ -84,7 +85,7 @@ class TestEncodings:
 
 
 @pytest.mark.parametrize("charset", CHARSETS)
-def test_a_charset_does_not_matter(client: Client, charset: str) -> None:
+def test_declared_charset_does_not_affect_responses_and_errors(client: Client, charset: str) -> None:
     (expected,) = client.ask(request())
     page = "zu groß \\ \x80".encode("latin-1")
     client.server.script(

@@ -1,4 +1,4 @@
-"""Certificates that are not trusted, servers without TLS, and connections that are closed."""
+"""Test untrusted certificates, servers without TLS, and closed connections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.adapters.server import LoopbackServer, serve
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of its own for 127.0.0.1, with its key in one file."""
+    """Return a folder with a self-signed certificate for 127.0.0.1 and its key."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl in the PATH")
     folder = tmp_path_factory.mktemp("tls")
@@ -40,7 +40,7 @@ def encrypted(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tup
 
 
 class TestTLS:
-    def test_a_certificate_that_is_not_trusted_is_permanent(self, encrypted: tuple[Service, LoopbackServer]) -> None:
+    def test_untrusted_certificate_raises_permanent_error(self, encrypted: tuple[Service, LoopbackServer]) -> None:
         service, server = encrypted
         (found,) = ask(service.at(server), request())
         assert isinstance(found, PermanentError), found
@@ -49,7 +49,7 @@ class TestTLS:
         assert str(found).startswith(said)
         assert server.seen == []
 
-    def test_what_the_advice_names_makes_it_trusted(
+    def test_environment_variable_named_in_the_error_makes_the_certificate_trusted(
         self, encrypted: tuple[Service, LoopbackServer], certificate: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         service, server = encrypted
@@ -58,8 +58,8 @@ class TestTLS:
         monkeypatch.setenv(variable, str(certificate / "cert.pem"))
         assert answer(service.at(server), request()).replies
 
-    def test_a_server_without_tls_is_permanent(self, service: Service) -> None:
-        # As web servers do that are spoken to in TLS where they expect HTTP.
+    def test_https_address_of_an_http_server_raises_permanent_error(self, service: Service) -> None:
+        # Web servers answer like this to TLS on an HTTP port.
         with socket.create_server(("127.0.0.1", 0)) as listening:
 
             def refuse() -> None:
@@ -74,7 +74,7 @@ class TestTLS:
         assert isinstance(found, PermanentError), found
         assert "Check whether the address should begin with http or https" in str(found)
 
-    def test_a_connection_that_was_closed_may_pass(self, client: Client) -> None:
-        # The server closes connections on which it is not spoken to in HTTP.
+    def test_closed_connection_during_the_tls_handshake_raises_transient_error(self, client: Client) -> None:
+        # The loopback server closes connections that do not use HTTP.
         (found,) = ask(client.service.at(client.server.url.replace("http:", "https:")), request())
         assert isinstance(found, TransientError), found

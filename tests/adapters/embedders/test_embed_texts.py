@@ -1,4 +1,4 @@
-"""Embedding many texts: each once, in their order, again where that helps, and what came is kept."""
+"""Test the embedding of many texts: order, duplicates, retries, and the cache."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spotball_adapters.embedders.texts import LONGEST, as_sent
 from spotball_adapters.providers.protocol import PermanentError, TransientError
 from tests.adapters.embedding import QUICK, Tiny, embed
 from tests.adapters.speaks_embeddings import vector_of
+from tests.failures import raises
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 @given(
     texts=st.lists(st.sampled_from(["a", "b ", " b", "\tc", "", " ", "a much longer text", "⚽", "\x00"]), max_size=20)
 )
-def test_each_text_has_its_vector_and_each_different_one_is_embedded_once(
+def test_embed_returns_the_vector_of_each_text_and_embeds_duplicates_once(
     texts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path, embedder = tmp_path_factory.mktemp("cache") / CACHE, Tiny(max_batch=3)
@@ -46,7 +47,7 @@ def test_each_text_has_its_vector_and_each_different_one_is_embedded_once(
     np.testing.assert_array_equal(again.vectors, found.vectors)
 
 
-def test_only_what_is_new_is_embedded(path: Path) -> None:
+def test_embed_sends_only_texts_that_are_not_cached(path: Path) -> None:
     embed(["a", "b"], Tiny(), path)
     embedder = Tiny()
     embed(["b", "c", "a", "d"], embedder, path)
@@ -54,7 +55,7 @@ def test_only_what_is_new_is_embedded(path: Path) -> None:
 
 
 class TestLongTexts:
-    def test_ten_thousand_words_are_cut_and_counted(self, path: Path) -> None:
+    def test_embed_truncates_a_long_text_and_marks_it_as_cut(self, path: Path) -> None:
         long = " ".join(f"word{number}" for number in range(10_000))
         embedder = Tiny()
         found = embed([long, "short"], embedder, path)
@@ -63,13 +64,13 @@ class TestLongTexts:
         assert LONGEST - 20 < len(sent.encode()) <= LONGEST
         assert long.startswith(sent + " ")
 
-    def test_what_the_model_cut_is_remembered(self, path: Path) -> None:
+    def test_cache_keeps_which_texts_the_model_truncated(self, path: Path) -> None:
         texts = ["x" * 51, "x" * 50]
         assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
         assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
 
     @given(text=st.text(), longest=st.integers(4, 40))
-    def test_what_is_sent_begins_the_text_and_fits(self, text: str, longest: int) -> None:
+    def test_as_sent_returns_a_prefix_of_the_text_within_the_byte_limit(self, text: str, longest: int) -> None:
         whole, sent = as_sent(text, 10**6), as_sent(text, longest)
         assert whole.text.startswith(sent.text)
         assert len(sent.text.encode()) <= longest
@@ -78,17 +79,17 @@ class TestLongTexts:
         assert sent.text == sent.text.strip()
 
     @given(text=st.text(st.characters()))
-    def test_everything_can_be_sent(self, text: str) -> None:
+    def test_as_sent_returns_valid_utf_8_without_nul_for_any_text(self, text: str) -> None:
         sent = as_sent(text).text
         assert "\x00" not in sent
         assert sent.encode().decode() == sent
 
-    def test_halves_of_characters_are_joined_or_replaced(self) -> None:
+    def test_as_sent_joins_surrogate_pairs_and_replaces_lone_surrogates(self) -> None:
         assert as_sent("up \ud83d\udc4d \ud800").text == "up \U0001f44d \ufffd"
 
 
 class TestFaults:
-    def test_what_passes_is_tried_again(self, path: Path) -> None:
+    def test_embed_retries_transient_errors_and_reports_the_attempts(self, path: Path) -> None:
         embedder, told = Tiny(), []
 
         def fault(texts: Sequence[str], before: int) -> None:
@@ -100,7 +101,7 @@ class TestFaults:
         np.testing.assert_array_equal(found.vectors[0], np.float32(vector_of("a")))
         assert told == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (1, 1, 2)]
 
-    def test_what_fails_on_every_attempt_ends_it_and_the_rest_is_kept(self, path: Path) -> None:
+    def test_embed_raises_after_the_last_attempt_and_keeps_the_other_vectors(self, path: Path) -> None:
         embedder = Tiny(max_batch=1)
 
         def fault(texts: Sequence[str], before: int) -> None:
@@ -108,36 +109,36 @@ class TestFaults:
                 raise TransientError("busy")
 
         embedder.fault = fault
-        with pytest.raises(TransientError, match=r"^busy$"):
+        with raises(TransientError, "provider-failed"):
             embed(["longest", "a", "b"], embedder, path, replace(QUICK, concurrency=1))
         assert embedder.texts == ["a", "b", "longest", "longest", "longest"]
         after = Tiny()
         embed(["longest", "a", "b"], after, path)
         assert after.texts == ["longest"]
 
-    def test_a_permanent_one_is_not_tried_again(self, path: Path) -> None:
+    def test_embed_does_not_retry_permanent_errors(self, path: Path) -> None:
         embedder = Tiny()
 
         def fault(texts: Sequence[str], before: int) -> None:
             raise PermanentError("no such model")
 
         embedder.fault = fault
-        with pytest.raises(PermanentError, match=r"^no such model$"):
+        with raises(PermanentError, "request-rejected"):
             embed(["a"], embedder, path)
         assert len(embedder.batches) == 1
 
-    def test_who_wants_too_long_a_pause_is_not_waited_for(self, path: Path) -> None:
+    def test_embed_raises_if_the_requested_pause_is_too_long(self, path: Path) -> None:
         embedder = Tiny()
 
         def fault(texts: Sequence[str], before: int) -> None:
             raise TransientError("come back tomorrow", retry_after=86_400)
 
         embedder.fault = fault
-        with pytest.raises(TransientError, match="tomorrow"):
+        with raises(TransientError, "provider-failed"):
             embed(["a"], embedder, path)
         assert len(embedder.batches) == 1
 
-    def test_one_that_is_cancelled_has_kept_what_came(self, path: Path) -> None:
+    def test_cancelled_embed_keeps_received_vectors(self, path: Path) -> None:
         embedder = Tiny(max_batch=1)
 
         async def run() -> None:
@@ -160,13 +161,13 @@ class TestFaults:
         assert after.texts in (["ccc"], [])
 
 
-def test_so_many_batches_at_a_time(path: Path) -> None:
+def test_embed_keeps_as_many_batches_in_progress_as_the_concurrency(path: Path) -> None:
     embedder = Tiny(max_batch=1)
     embed([f"text {number}" for number in range(40)], embedder, path, replace(QUICK, concurrency=3))
     assert embedder.most_under_way == 3
 
 
-def test_a_smaller_batch_is_heeded_at_once(path: Path) -> None:
+def test_embed_uses_a_reduced_max_batch_for_the_next_batches(path: Path) -> None:
     embedder = Tiny(max_batch=8)
 
     def fault(texts: Sequence[str], before: int) -> None:
@@ -177,7 +178,7 @@ def test_a_smaller_batch_is_heeded_at_once(path: Path) -> None:
     assert [len(batch) for batch in embedder.batches] == [8, 2, 2, 2]
 
 
-def test_the_outlook_is_what_then_happens(path: Path) -> None:
+def test_outlook_counts_match_the_following_embed(path: Path) -> None:
     embed(["a", "known"], Tiny(), path)
     texts = ["a", "new", "new ", "", "known", "é", "word " * 3000]
     before = path.read_bytes()
@@ -190,6 +191,6 @@ def test_the_outlook_is_what_then_happens(path: Path) -> None:
     assert seen.n_bytes == sum(len(text.encode()) for text in embedder.texts)
 
 
-def test_no_texts_are_no_vectors(path: Path) -> None:
+def test_embed_of_no_texts_is_empty_and_of_empty_texts_is_zero(path: Path) -> None:
     assert embed([], Tiny(), path).vectors.shape[0] == 0
     assert not embed(["", " "], Tiny(), path).vectors.any()

@@ -1,4 +1,4 @@
-"""The embedder `gemini` with both of Google's SDKs, against a server that speaks its protocol."""
+"""Test the embedder `gemini` with both of Google's SDKs and a server that implements its protocol."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.adapters.embedding import batch
 from tests.adapters.faults import Fault, reply, status
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_embeddings import TASKS, GeminiEmbeddings, vector_of
+from tests.failures import raises
 
 TEXTS = tuple(f"He looks up {number} ü ⚽" for number in range(100))
 
@@ -39,7 +40,7 @@ def made(server: LoopbackServer, model: str | None = None, task_type: str | None
     return GeminiEmbedder(EmbedderAccess(model, base_url=server.url, task_type=task_type, timeout=20))
 
 
-def test_a_vector_for_each_text_by_the_papers_model(server: LoopbackServer) -> None:
+def test_embed_returns_one_vector_per_text_with_the_default_model_of_the_paper(server: LoopbackServer) -> None:
     embedder = made(server)
     found = batch(embedder, *TEXTS)
     np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
@@ -51,7 +52,7 @@ def test_a_vector_for_each_text_by_the_papers_model(server: LoopbackServer) -> N
 
 
 @pytest.mark.parametrize("named", ["gemini-embedding-001", "models/gemini-embedding-001"])
-def test_newer_models_by_either_name(server: LoopbackServer, named: str) -> None:
+def test_model_name_works_with_and_without_the_models_prefix(server: LoopbackServer, named: str) -> None:
     embedder = made(server, named)
     batch(embedder, "a")
     assert embedder.model == "models/gemini-embedding-001"
@@ -59,7 +60,7 @@ def test_newer_models_by_either_name(server: LoopbackServer, named: str) -> None
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))
-def test_a_task_type_is_sent_and_makes_other_vectors(server: LoopbackServer, task: str, sdk: str) -> None:
+def test_task_type_is_sent_and_changes_the_identity(server: LoopbackServer, task: str, sdk: str) -> None:
     embedder = made(server, task_type=task.upper())
     batch(embedder, "a", "b")
     sent = task.upper() if sdk == google_sdks.SUPPORTED else TASKS[task]
@@ -68,14 +69,14 @@ def test_a_task_type_is_sent_and_makes_other_vectors(server: LoopbackServer, tas
     assert embedder.identity == made(server, task_type=task).identity
 
 
-def test_the_sdk_knows_every_task_type(server: LoopbackServer) -> None:
+def test_sdk_accepts_every_task_type(server: LoopbackServer) -> None:
     for task in TASK_TYPES:
         batch(made(server, task_type=task), "a")
     assert len({asked.settings["taskType"] for asked in server.asked}) == len(TASK_TYPES)
 
 
-def test_an_unknown_task_type_lists_those_there_are(server: LoopbackServer) -> None:
-    with pytest.raises(OptionError, match=r"^--task-type: unknown task type 'similar'. Available: retrieval_query, "):
+def test_unknown_task_type_is_an_error_that_lists_the_available_ones(server: LoopbackServer) -> None:
+    with raises(OptionError, "unknown-name:--task-type"):
         made(server, task_type="similar")
 
 
@@ -90,7 +91,9 @@ def test_an_unknown_task_type_lists_those_there_are(server: LoopbackServer) -> N
     ],
     ids=["drop", "503", "429", "404", "broken"],
 )
-def test_faults(server: LoopbackServer, fault: Fault, kind: type[Exception], said: str) -> None:
+def test_server_errors_raise_transient_or_permanent_errors(
+    server: LoopbackServer, fault: Fault, kind: type[Exception], said: str
+) -> None:
     server.script(fault)
     with pytest.raises(kind, match="^" + re.escape(said)) as raised:
         batch(made(server), "a")
@@ -99,16 +102,18 @@ def test_faults(server: LoopbackServer, fault: Fault, kind: type[Exception], sai
 
 
 @pytest.mark.parametrize("style", ["fewer", "ragged", "none"])
-def test_what_is_no_vector_for_each_text_is_malformed(server: LoopbackServer, style: str) -> None:
+def test_response_without_one_vector_per_text_is_malformed(server: LoopbackServer, style: str) -> None:
     server.script(reply(style))
-    with pytest.raises(TransientError, match="gemini: the response is malformed: the embeddings"):
+    with raises(TransientError, "provider-failed"):
         batch(made(server), "a", "b")
 
 
-def test_a_wrong_key_and_none_are_said_and_not_shown(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_or_missing_key_raises_permanent_error_without_the_key(
+    server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(KEY, "wrong-key")
-    with pytest.raises(PermanentError, match=r"API key not valid: \[key\]"):
+    with raises(PermanentError, "request-rejected"):
         batch(made(server), "a")
     monkeypatch.delenv(KEY)
-    with pytest.raises(PermanentError, match=f"^gemini needs a key. Set the environment variable {KEY}$"):
+    with raises(PermanentError, "missing-key"):
         batch(made(server), "a")

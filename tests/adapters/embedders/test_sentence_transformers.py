@@ -1,4 +1,4 @@
-"""The embedder `sentence-transformers` with a real model, which a package brings and which needs no network."""
+"""Test the embedder `sentence-transformers` with a real model from a package, without network."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import OptionError
 from tests.adapters.embedding import Tiny, batch, embed
 from tests.conftest import ROOT
+from tests.failures import raises
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed: it is in the local extra")
@@ -37,7 +38,7 @@ def model() -> Path:
 
 @pytest.fixture(scope="module")
 def library(model: Path) -> Any:
-    """The model as the library itself loads it."""
+    """Return the model as loaded by sentence-transformers itself."""
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(model), device="cpu")
@@ -47,16 +48,16 @@ def made(model: Path | str) -> Embedder:
     return find("sentence-transformers", EmbedderAccess(str(model)))
 
 
-def test_the_vectors_are_the_librarys(model: Path, library: Any) -> None:
+def test_vectors_equal_those_of_the_library(model: Path, library: Any) -> None:
     found = batch(made(model), *TEXTS)
     alone = np.stack([library.encode(text, show_progress_bar=False) for text in TEXTS])
     assert found.vectors.dtype == np.float32
-    # Texts of other lengths in the batch change the last digits.
+    # Padding to the longest text of the batch changes the last digits.
     np.testing.assert_allclose(found.vectors, alone, atol=1e-5)
     assert not found.cut.any()
 
 
-def test_what_is_beyond_the_models_length_changes_nothing_and_is_told(model: Path, library: Any) -> None:
+def test_text_beyond_the_model_length_is_ignored_and_marked_as_cut(model: Path, library: Any) -> None:
     most = library.max_seq_length
     tokens = library.tokenizer(LONG, truncation=True, max_length=most, return_offsets_mapping=True)
     read = LONG[: max(end for _, end in tokens["offset_mapping"])]
@@ -65,7 +66,7 @@ def test_what_is_beyond_the_models_length_changes_nothing_and_is_told(model: Pat
     np.testing.assert_allclose(found.vectors[0], found.vectors[1], atol=1e-5)
 
 
-def test_a_model_in_a_folder_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+def test_cache_identifies_a_model_folder_by_its_content(model: Path, tmp_path: Path) -> None:
     copy = tmp_path / "another name"
     shutil.copytree(model, copy)
     path = tmp_path / "cache.sqlite"
@@ -75,14 +76,14 @@ def test_a_model_in_a_folder_is_known_by_its_content(model: Path, tmp_path: Path
     assert embed(TEXTS, made(copy), path).n_new == len(TEXTS)
 
 
-def test_ten_thousand_texts_of_which_few_differ_are_few(model: Path, tmp_path: Path) -> None:
+def test_embed_of_many_duplicate_texts_embeds_only_different_ones(model: Path, tmp_path: Path) -> None:
     found = embed(TEXTS * 2000, made(model), tmp_path / "cache.sqlite")
     assert found.n_new == len(TEXTS)
     assert found.vectors.shape == (len(TEXTS) * 2000, 384)
     np.testing.assert_array_equal(found.vectors[: len(TEXTS)], found.vectors[-len(TEXTS) :])
 
 
-def test_cached_texts_need_no_model(model: Path, tmp_path: Path) -> None:
+def test_cached_texts_are_returned_without_loading_torch(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     embed(TEXTS, made(model), path)
     program = """
@@ -102,18 +103,18 @@ print(found.n_new, "torch" in sys.modules)
 
 
 @pytest.mark.parametrize("named", ["/no/such/folder", "./none", "~/none", "a/b/c"])
-def test_a_folder_that_is_not_there_is_said_before_anything_is_loaded(named: str) -> None:
-    with pytest.raises(OptionError, match="does not exist"):
+def test_missing_model_folder_is_an_option_error(named: str) -> None:
+    with raises(OptionError, "missing-file:--model"):
         made(named)
 
 
-def test_a_folder_that_holds_no_model_is_one_line(tmp_path: Path) -> None:
+def test_folder_without_a_model_raises_a_one_line_permanent_error(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(PermanentError, match=r"^[^\n]*: cannot be loaded: [^\n]+$"):
+    with raises(PermanentError, "unusable-model"):
         batch(made(tmp_path), "a")
 
 
-def test_a_model_that_cannot_be_had_is_one_line_without_network() -> None:
+def test_unavailable_model_raises_a_one_line_permanent_error_when_offline() -> None:
     program = """
 import asyncio
 from spotball_adapters.embedders.find import find
@@ -140,25 +141,25 @@ except PermanentError as error:
 @pytest.mark.parametrize(
     ("access", "said"),
     [
-        (EmbedderAccess(base_url="http://localhost/v1"), "runs the model on this machine, without a server. Remove"),
+        (EmbedderAccess(base_url="http://localhost/v1"), "unsupported-option"),
         (
             EmbedderAccess(task_type="clustering"),
-            "--task-type: the embedder sentence-transformers does not support task types. Remove --task-type",
+            "unsupported-option:--task-type",
         ),
     ],
 )
-def test_options_that_it_does_not_have(access: EmbedderAccess, said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_unsupported_options_are_errors(access: EmbedderAccess, said: str) -> None:
+    with raises(OptionError, said):
         find("sentence-transformers", access)
 
 
-def test_another_embedder_has_other_vectors_in_the_same_file(model: Path, tmp_path: Path) -> None:
+def test_cache_keeps_vectors_of_different_embedders_apart(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     embed(TEXTS, Tiny(), path)
     assert embed(TEXTS, made(model), path).n_new == len(TEXTS)
 
 
-def test_sentences_of_known_categories_come_out_right_and_as_the_documentation_shows() -> None:
+def test_confusion_of_known_sentences_is_accurate_and_equals_the_documented_data() -> None:
     found = measured()
     assert found == json.loads(PAGE_DATA.read_text(encoding="utf-8"))
     for rule in ("published", "centered"):

@@ -1,4 +1,4 @@
-"""What the tests of asking about gaze share."""
+"""Provide fixtures for the tests of gaze."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 
 @pytest.fixture(scope="session")
 def paper() -> str:
-    """The paper's text: $SPOTBALL_GAZE_PAPER, or shared/papers/gaze-head-orientation.txt beside the checkout."""
+    """Return the text of the paper from $SPOTBALL_GAZE_PAPER or ../shared/papers/gaze-head-orientation.txt."""
     path = Path(os.environ.get("SPOTBALL_GAZE_PAPER", ROOT.parent / "shared/papers/gaze-head-orientation.txt"))
     if not path.is_file():
         pytest.skip(f"the paper is not at {path}; set SPOTBALL_GAZE_PAPER to where it is")

@@ -1,4 +1,4 @@
-"""Made-up stimuli with photos, `spotball gaze` as a process, and models that answer about options."""
+"""Create synthetic stimuli with photos, run `spotball gaze`, and simulate models that choose an option."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPTION = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
 
 
 def stimulus(number: int, **fields: Any) -> Stimulus:
-    """One of two to four objects in turn, of each condition in turn."""
+    """Return a stimulus; the number determines the two to four objects and the condition."""
     objects = SETS[number % 3]
     gaze = objects[number % len(objects)]
     heads = (None, gaze, objects[(number + 1) % len(objects)])
@@ -40,7 +40,7 @@ def stimulus(number: int, **fields: Any) -> Stimulus:
 
 
 def made(folder: Path, n: int = 6, *, size: tuple[int, int] = (64, 64), checks: int = 0) -> Path:
-    """A file of stimuli and their photos, each of a color of its own; the last ones are attention checks."""
+    """Write a file of stimuli and their photos in different colors; the last `checks` are attention checks."""
     (folder / "photos").mkdir(parents=True)
     for number in range(n):
         Image.new("RGB", size, (number % 256, 40, 90)).save(folder / "photos" / f"{number}.png")
@@ -56,7 +56,7 @@ def command(stimuli: Path, out: Path, url: str, *options: str | Path) -> list[st
 
 
 def ask(stimuli: Path, out: Path, url: str, *options: str | Path) -> Done:
-    """`spotball gaze ask` to its end."""
+    """Run `spotball gaze ask` and return its result."""
     return here(*command(stimuli, out, url, *options)[3:])
 
 
@@ -65,17 +65,17 @@ def match(out: Path, *options: str | Path) -> Done:
 
 
 def offered(asked: ReceivedRequest) -> dict[str, str]:
-    """Each letter's option in what was asked."""
+    """Return the options of the request by letter."""
     return dict(OPTION.findall(asked.turns[-1][1]))
 
 
 def choosing(choose: Callable[[dict[str, str], ReceivedRequest], str]) -> Callable[[ReceivedRequest, int], str]:
-    """A model that is given its options and says something."""
+    """Return a simulated model that gets the options of the request and returns a reply."""
     return lambda asked, number: choose(offered(asked), asked)
 
 
 def first_letter(options: dict[str, str], asked: ReceivedRequest) -> str:
-    """The letter of the option that comes first in the alphabet."""
+    """Return the letter of the option that is first in alphabetical order."""
     return min(options, key=lambda letter: options[letter], default="Cell: D5")
 
 

@@ -1,4 +1,4 @@
-"""GazeLLE with a tiny random encoder: names and shapes, each part against another way to make it, and the command."""
+"""Test GazeLLE with a tiny random encoder: weight names and shapes, each part, and the commands."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+
+from tests.failures import raises
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
 transformers = pytest.importorskip(
@@ -55,7 +57,7 @@ def decoder(model: GazeLLE) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint, and its encoder beside it."""
+    """Return a folder with a checkpoint and its encoder."""
     folder = tmp_path_factory.mktemp("gazelle")
     model = tiny()
     model.backbone.save_pretrained(folder / "encoder")
@@ -64,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published(width: int, *, inout: bool) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the published checkpoints' weights, by hand: dim 256, three blocks, 32 x 32 patches."""
+    """Return the names and shapes of the published weights: dimension 256, three blocks, 32 x 32 patches."""
     shapes: dict[str, tuple[int, ...]] = {
         "pos_embed": (256, 32, 32),
         "linear.weight": (256, width, 1, 1),
@@ -99,7 +101,9 @@ def published(width: int, *, inout: bool) -> dict[str, tuple[int, ...]]:
 
 class TestWeights:
     @pytest.mark.parametrize(("width", "inout"), [(768, False), (1024, False), (768, True), (1024, True)])
-    def test_names_and_shapes_of_the_published_checkpoints_load(self, width: int, inout: bool) -> None:
+    def test_assembled_loads_weights_with_the_names_and_shapes_of_the_published_checkpoints(
+        self, width: int, inout: bool
+    ) -> None:
         shapes = published(width, inout=inout)
         torch.manual_seed(2)
         weights = {name: torch.randn(shape) for name, shape in shapes.items()}
@@ -108,7 +112,7 @@ class TestWeights:
         assert all((value == weights[name]).all() for name, value in decoder(model).items())
         assert (model.size, model.inout) == ((448, 448), inout)
 
-    def test_from_files(self, folder: Path) -> None:
+    def test_load_gazelle_from_files_gives_the_same_heatmaps(self, folder: Path) -> None:
         model, before = load_gazelle(folder / "decoder.pt", str(folder / "encoder")), tiny()
         image = torch.randn(1, 3, 56, 56)
         with torch.no_grad():
@@ -127,29 +131,31 @@ class TestWeights:
             (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as `head_token.weight`"),
         ],
     )
-    def test_weights_that_are_others(self, change: Callable[..., dict[str, object]], message: str) -> None:
+    def test_assembled_with_unexpected_weights_raises_input_error(
+        self, change: Callable[..., dict[str, object]], message: str
+    ) -> None:
         with pytest.raises(InputError) as error:
             assembled(change(decoder(tiny())), encoder(), "mine.pt")
         assert message in str(error.value)
 
-    def test_another_encoder(self) -> None:
+    def test_assembled_with_an_encoder_that_is_not_dinov2_raises_input_error(self) -> None:
         other = transformers.ViTModel(
             transformers.ViTConfig(hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
         )
-        with pytest.raises(InputError, match="found vit of width 32, expected dinov2 of width 32"):
+        with raises(InputError, "unusable-model:backbone"):
             assembled(decoder(tiny()), other, "mine.pt")
 
-    def test_files_that_are_none(self, folder: Path, tmp_path: Path) -> None:
+    def test_load_gazelle_with_unreadable_files_raises_input_error(self, folder: Path, tmp_path: Path) -> None:
         (tmp_path / "text.pt").write_text("no weights")
         for path in (tmp_path / "text.pt", tmp_path / "nothing.pt"):
-            with pytest.raises(InputError, match="weights saved with PyTorch"):
+            with raises(InputError, "unusable-model:file"):
                 load_gazelle(path, str(folder / "encoder"))
-        with pytest.raises(InputError, match=r"a DINOv2 model for the library transformers\. Check --backbone"):
+        with raises(InputError, "unusable-model:backbone"):
             load_gazelle(folder / "decoder.pt", str(tmp_path))
 
 
 class TestParts:
-    def test_positions(self) -> None:
+    def test_positions_are_sines_and_cosines_of_column_and_row(self) -> None:
         found = positions(8, 3, 5)
         assert found.shape == (8, 3, 5)
         for channel in range(8):
@@ -160,7 +166,7 @@ class TestParts:
                     expected = math.sin(angle) if within % 2 == 0 else math.cos(angle)
                     assert found[channel, row, column] == pytest.approx(expected, abs=1e-6)
 
-    def test_a_block_is_pytorchs_own(self) -> None:
+    def test_block_equals_the_transformer_encoder_layer_of_pytorch(self) -> None:
         torch.manual_seed(3)
         block = Block(DIM).eval()
         layer = torch.nn.TransformerEncoderLayer(
@@ -183,7 +189,7 @@ class TestParts:
             x = torch.randn(2, 7, DIM)
             assert torch.allclose(block(x), layer(x), atol=1e-5)
 
-    def test_while_training_branches_are_left_out_and_the_mean_stays(self) -> None:
+    def test_block_drops_branches_in_training_and_preserves_their_mean(self) -> None:
         torch.manual_seed(4)
         block = Block(DIM, drop=0.5)
         x = torch.randn(1, 3, DIM).expand(4000, -1, -1)
@@ -193,13 +199,13 @@ class TestParts:
         assert 0.45 < dropped < 0.55
         assert torch.allclose(branch.mean(0), x[0], atol=0.2)
 
-    def test_images_as_the_encoder_takes_them(self) -> None:
+    def test_prepared_resizes_and_normalizes_images(self) -> None:
         values = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
         found = prepared(Image.fromarray(values), (20, 30))
         assert np.allclose(found.numpy().transpose(1, 2, 0), (values / 255 - MEAN) / SD, atol=1e-5)
         assert prepared(Image.fromarray(values), (56, 56)).shape == (3, 56, 56)
 
-    def test_the_peak(self) -> None:
+    def test_peak_returns_the_center_of_the_largest_cell(self) -> None:
         heatmap = torch.zeros(64, 64)
         heatmap[10, 50] = 1
         assert peak(heatmap) == ((50.5) / 64, 10.5 / 64)
@@ -207,7 +213,7 @@ class TestParts:
 
 class TestForward:
     @pytest.mark.parametrize("inout", [False, True])
-    def test_a_heatmap_for_each_image(self, inout: bool) -> None:
+    def test_forward_returns_one_heatmap_per_image_independent_of_the_batch(self, inout: bool) -> None:
         model = tiny(inout=inout)
         images = torch.randn(3, 3, 56, 56)
         with torch.no_grad():
@@ -217,19 +223,19 @@ class TestForward:
         assert 0 <= together.min() <= together.max() <= 1
         assert torch.allclose(together[:2], apart, atol=1e-5)
 
-    def test_where_the_head_is_matters(self) -> None:
+    def test_forward_depends_on_the_face_box(self) -> None:
         model, image = tiny(), torch.randn(1, 3, 56, 56)
         with torch.no_grad():
             one, other = model(image, [(0.0, 0.0, 0.5, 0.5)]), model(image, [(0.5, 0.5, 1.0, 1.0)])
         assert not torch.allclose(one, other)
 
-    def test_the_heads_cells(self) -> None:
+    def test_head_map_marks_the_cells_of_the_face_box(self) -> None:
         expected = torch.zeros(4, 4)
         expected[1:2, 2:4] = 1
         assert (tiny()._head_map((0.5, 0.3, 0.9, 0.6)) == expected).all()
         assert not tiny()._head_map(None).any()
 
-    def test_the_decoder_learns_and_the_encoder_does_not(self) -> None:
+    def test_training_changes_the_decoder_but_not_the_encoder(self) -> None:
         model = tiny().train()
         assert not model.backbone.training
         before = {name: value.clone() for name, value in model.backbone.state_dict().items()}
@@ -248,7 +254,7 @@ class TestForward:
 
 
 class TestCommand:
-    def test_from_photos_to_trials(self, folder: Path, tmp_path: Path) -> None:
+    def test_gaze_predict_and_gaze_points_write_points_and_trials(self, folder: Path, tmp_path: Path) -> None:
         stimuli = made(tmp_path / "data", 3, size=(90, 60))
         points = ((0.1, 0.5), (0.9, 0.5), (0.5, 0.1), (0.5, 0.9))
         known = [stimulus(number, points=points[: 2 + number]) for number in range(3)]

@@ -1,4 +1,4 @@
-"""Photos as they are shown: as their file is where that will do, else made to fit; what cannot be shown is refused."""
+"""Test how photos are prepared: unchanged, resized or padded, or rejected with an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pixels(data: bytes) -> np.ndarray:  # type: ignore[type-arg]
 
 
 @pytest.mark.parametrize(("name", "media"), [("a.png", "image/png"), ("a.jpg", "image/jpeg")])
-def test_what_fits_is_sent_as_its_file_is(tmp_path: Path, name: str, media: str) -> None:
+def test_photo_of_the_right_size_is_sent_unchanged(tmp_path: Path, name: str, media: str) -> None:
     photo = saved(tmp_path, Image.new("RGB", (448, 448), (9, 80, 200)), name)
     photos = Photos(tmp_path, 448, tmp_path / "kept")
     picture = photos.of(photo)
@@ -36,7 +36,7 @@ def test_what_fits_is_sent_as_its_file_is(tmp_path: Path, name: str, media: str)
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_smaller_square_is_made_no_larger(tmp_path: Path) -> None:
+def test_smaller_square_photo_is_not_enlarged(tmp_path: Path) -> None:
     photo = saved(tmp_path, Image.new("RGB", (100, 100)))
     assert Photos(tmp_path, 448, None).of(photo).width == 100
 
@@ -45,7 +45,7 @@ def test_a_smaller_square_is_made_no_larger(tmp_path: Path) -> None:
     ("size", "side", "inside"),
     [((800, 400), 448, (0, 112, 448, 336)), ((300, 600), 448, (112, 0, 336, 448)), ((60, 40), 448, (0, 10, 60, 50))],
 )
-def test_others_are_padded_with_black(
+def test_photo_that_is_not_square_is_padded_with_black(
     tmp_path: Path, size: tuple[int, int], side: int, inside: tuple[int, ...]
 ) -> None:
     photo = saved(tmp_path, Image.new("RGB", size, (255, 255, 255)))
@@ -61,7 +61,7 @@ def test_others_are_padded_with_black(
     assert (shown == expected).all()
 
 
-def test_made_smaller_once_and_kept(tmp_path: Path) -> None:
+def test_resized_photo_is_stored_and_reused(tmp_path: Path) -> None:
     photo = saved(tmp_path, Image.effect_noise((900, 900), 60).convert("RGB"))
     first = Photos(tmp_path, 448, tmp_path / "kept").of(photo)
     (kept,) = (tmp_path / "kept").iterdir()
@@ -72,7 +72,7 @@ def test_made_smaller_once_and_kept(tmp_path: Path) -> None:
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
-def test_turned_as_its_exif_says(tmp_path: Path) -> None:
+def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path) -> None:
     image = Image.new("RGB", (40, 20))
     image.putpixel((0, 0), (255, 0, 0))
     exif = Image.Exif()
@@ -83,7 +83,7 @@ def test_turned_as_its_exif_says(tmp_path: Path) -> None:
     assert shown[0, 29].tolist() == [255, 0, 0]
 
 
-def test_a_square_that_lies_on_its_side_is_not_sent_as_it_is(tmp_path: Path) -> None:
+def test_square_photo_with_exif_orientation_is_rotated(tmp_path: Path) -> None:
     image = Image.new("RGB", (40, 40))
     image.putpixel((0, 0), (255, 0, 0))
     exif = Image.Exif()
@@ -93,19 +93,19 @@ def test_a_square_that_lies_on_its_side_is_not_sent_as_it_is(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "1", "L", "LA"])
-def test_opaque_images_of_any_kind(tmp_path: Path, mode: str) -> None:
+def test_opaque_photos_of_any_mode_are_accepted(tmp_path: Path, mode: str) -> None:
     image = Image.new("RGB", (50, 50), (255, 255, 255)).convert(mode)
     assert (pixels(Photos(tmp_path, 448, None).of(saved(tmp_path, image)).data) == 255).all()
 
 
-def test_the_middle_stays_the_middle() -> None:
+def test_fitted_keeps_the_center_of_the_image() -> None:
     image = Image.new("RGB", (101, 51))
     image.putpixel((50, 25), (255, 255, 255))
     assert fitted(image, 101).getpixel((50, 50)) == (255, 255, 255)
 
 
 @pytest.mark.parametrize("what", ["nothing", "outside", "no path", "text", "broken", "transparent"])
-def test_what_cannot_be_shown(tmp_path: Path, what: str) -> None:
+def test_photo_that_cannot_be_read_or_is_transparent_raises_input_error(tmp_path: Path, what: str) -> None:
     folder = tmp_path / "photos"
     photo = saved(folder, Image.effect_noise((448, 448), 9).convert("RGB"))
     path, expected = folder / "a.png", "expected"

@@ -1,4 +1,4 @@
-"""Prompts and options: word for word, versioned, in orders that a seed decides."""
+"""Test gaze prompts and the seeded order of their options."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.gaze.prompts import SETS, GazePrompt, built_in, load_prompts
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.gaze.made import stimulus
+from tests.failures import raises
 
 QUESTIONS = [
     f"{word} {who} looking{where}?"
@@ -32,23 +33,23 @@ OPTIONS = "A. xxx\nB. xxx\nC. xxx"
 
 
 def question(number: int) -> str:
-    """Question of the paper's tables 4 and 5, from 0."""
+    """Return a question from tables 4 and 5 of the paper, counted from 0."""
     asked = QUESTIONS[number]
     word = next(word for word in AT if asked.startswith(word))
     return asked.replace("looking", f"looking{AT[word]}")
 
 
 def shown(prompt: GazePrompt) -> str:
-    """A prompt as the paper prints it."""
+    """Return the text of a prompt as printed in the paper."""
     return prompt.text.replace("{options}", OPTIONS).replace("{letters}", "A, B, C")
 
 
 class TestThePapersPrompts:
-    def test_pre_pilot(self) -> None:
+    def test_pre_pilot_prompts_equal_the_text_of_the_paper(self) -> None:
         expected = [f"{question(number)}\n{OPTIONS}\n{DIRECT} {RANDOM}" for number in range(12)]
         assert [shown(prompt) for prompt in built_in("pre-pilot")] == expected
 
-    def test_pilot(self) -> None:
+    def test_pilot_prompts_equal_the_text_of_the_paper(self) -> None:
         expected = []
         for number in range(12):
             reason = f" {NO_REASON}" if number % 6 >= 3 else ""
@@ -57,14 +58,14 @@ class TestThePapersPrompts:
 
     @pytest.mark.real
     @pytest.mark.parametrize("name", ["pilot", "pre-pilot"])
-    def test_as_the_paper_has_them(self, name: str, paper: str) -> None:
+    def test_pilot_and_pre_pilot_prompts_occur_in_the_tables_of_the_paper_file(self, name: str, paper: str) -> None:
         for prompt in built_in(name):
             printed = shown(prompt).replace("\n", "\\n ")
             assert f"| {prompt.name.removeprefix(f'{name}-')} | <image> {printed} |" in paper
 
 
 class TestTheMainStudys:
-    def test_sixteen_of_which_half_have_each_hint(self) -> None:
+    def test_main_has_16_prompts_and_half_of_them_have_each_hint(self) -> None:
         prompts = built_in("main")
         assert len(prompts) == len({prompt.digest for prompt in prompts}) == 16
         assert Counter(prompt.hints for prompt in prompts) == {(): 4, ("order",): 4, ("how",): 4, ("order", "how"): 4}
@@ -72,7 +73,7 @@ class TestTheMainStudys:
             assert ("{in_order}" in prompt.text) == ("order" in prompt.hints)
             assert ("line of sight" in prompt.text) == ("how" in prompt.hints)
 
-    def test_hints_are_all_that_differs(self) -> None:
+    def test_main_prompts_with_hints_only_add_lines_to_the_prompt_without(self) -> None:
         prompts = built_in("main")
         without = {prompt.text.splitlines()[0]: prompt.text.splitlines() for prompt in prompts if not prompt.hints}
         assert len(without) == 4
@@ -81,14 +82,14 @@ class TestTheMainStudys:
             assert [line for line in said if line in without[said[0]]] == without[said[0]]
             assert len(said) == len(without[said[0]]) + len(prompt.hints)
 
-    def test_a_guess_is_allowed_and_no_refusal(self) -> None:
+    def test_main_prompts_demand_a_letter_and_allow_guesses_but_no_refusal(self) -> None:
         for prompt in built_in("main"):
             for part in ("letter {letters} directly", "no need to reason", "cannot refuse", "make your best guess"):
                 assert part in prompt.text
 
 
-def test_each_version_is_of_its_text() -> None:
-    """Who changes a text counts its version up: results under one version are of one text."""
+def test_prompt_digests_equal_the_known_ones_of_their_versions() -> None:
+    """Check that the text of a prompt changes only together with its version and the digest below."""
     digests = {name: hashlib.sha256() for name in SETS}
     for name in SETS:
         for prompt in built_in(name):
@@ -100,11 +101,11 @@ KNOWN = {"main": "0796b6be4248e05f", "pilot": "930f54d08d1e1a9d", "pre-pilot": "
 
 
 class TestLoading:
-    def test_sets_and_single_ones(self) -> None:
+    def test_load_prompts_accepts_sets_and_single_names(self) -> None:
         names = [prompt.name for prompt in load_prompts("pilot-3, main-16,pre-pilot")]
         assert names == ["pilot-3", "main-16", *(f"pre-pilot-{number}" for number in range(1, 13))]
 
-    def test_a_file(self, tmp_path: Path) -> None:
+    def test_load_prompts_reads_a_prompt_file(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
         path.write_text(
             "name = 'mine'\nversion = '2'\nhints = ['a']\ntext = '''\nLook {braces are fine} \"{}\"\n{options}'''"
@@ -132,7 +133,7 @@ class TestLoading:
             ("name = ", "expected a prompt (TOML)"),
         ],
     )
-    def test_what_is_no_prompt(self, tmp_path: Path, text: str, said: str) -> None:
+    def test_load_prompts_of_an_invalid_file_raises_input_error(self, tmp_path: Path, text: str, said: str) -> None:
         path = tmp_path / "mine.toml"
         path.write_text(text)
         with pytest.raises(InputError) as error:
@@ -143,23 +144,23 @@ class TestLoading:
     @pytest.mark.parametrize(
         ("named", "said"),
         [
-            ("", "no prompt was named"),
-            ("pilot,pilot-3", "pilot-3 is named twice"),
-            ("main-17", "unknown prompt 'main-17'"),
+            ("", "no-data:--prompt"),
+            ("pilot,pilot-3", "duplicate:--prompt"),
+            ("main-17", "unknown-name:--prompt"),
         ],
     )
-    def test_names_that_are_none(self, named: str, said: str) -> None:
-        with pytest.raises(OptionError, match=said):
+    def test_load_prompts_with_invalid_names_is_an_option_error(self, named: str, said: str) -> None:
+        with raises(OptionError, said):
             load_prompts(named)
 
-    def test_there_are_no_questions(self) -> None:
+    def test_question_of_a_gaze_prompt_raises_index_error(self) -> None:
         with pytest.raises(IndexError, match="no question 0"):
             built_in("main")[0].question(0)
 
 
 class TestOptions:
     @given(st.integers(0, 2**64), st.integers(0, 20), st.integers(1, 50), st.sampled_from(built_in("main")))
-    def test_each_object_once_and_the_same_each_time(
+    def test_shuffled_returns_each_object_once_in_a_reproducible_order(
         self, seed: int, number: int, sample: int, prompt: GazePrompt
     ) -> None:
         one = stimulus(number)
@@ -168,7 +169,7 @@ class TestOptions:
         assert sorted(order) == sorted(one.objects)
         assert order == shuffled(one.objects[::-1], **given)
 
-    def test_every_order_is_as_frequent(self) -> None:
+    def test_shuffled_returns_all_orders_equally_often(self) -> None:
         objects = ("a", "b", "c", "d")
         n = 24 * 400
         found = Counter(
@@ -178,10 +179,10 @@ class TestOptions:
             for photo in range(n // 8)
         )
         assert set(found) == set(permutations(objects))
-        # Chi-squared with 23 degrees of freedom: 49.7 is exceeded once in a thousand.
+        # Chi-squared with 23 degrees of freedom exceeds 49.7 with probability 0.001.
         assert sum((count - 400) ** 2 / 400 for count in found.values()) < 49.7
 
-    def test_trials_and_seeds_have_orders_of_their_own(self) -> None:
+    def test_shuffled_depends_on_seed_stimulus_prompt_and_sample(self) -> None:
         objects = tuple("abcdefghi")
         base = {"seed": 0, "stimulus_id": "1", "prompt": "p", "sample": 1}
         others = [
@@ -194,7 +195,7 @@ class TestOptions:
         assert len({shuffled(objects, **given) for given in others}) == 5
 
     @pytest.mark.parametrize("number", [0, 1, 2])
-    def test_two_to_four_and_more(self, number: int) -> None:
+    def test_prompt_contains_the_options_and_letters_for_two_to_four_objects(self, number: int) -> None:
         one = stimulus(number)
         prompt = load_prompts("pilot-1")[0]
         text = prompt.last(Photo(one), 1)[0].text
@@ -203,7 +204,7 @@ class TestOptions:
         assert f"letter {', '.join(letters(order))} directly" in text
         assert len(letters(order)) == len(one.objects)
 
-    def test_the_order_along_the_table_is_the_stimulus_own(self) -> None:
+    def test_order_hint_lists_the_objects_in_the_order_of_the_stimulus(self) -> None:
         one = stimulus(2)
         text = load_prompts("main-5")[0].last(Photo(one), 1)[0].text
         assert "from one end to the other, the objects are: kettle, bunny, tulips, bottle." in text

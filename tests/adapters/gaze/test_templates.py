@@ -1,4 +1,4 @@
-"""What a reply chooses: a table of replies as models write them, and what must hold of any text."""
+"""Test which option a reply chooses, with a table of typical replies and with arbitrary texts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ OBJECTS = ("kettle", "bunny", "tulips", "bottle")
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[row["text"][:50] or "nothing" for row in TABLE])
-def test_the_table(row: dict[str, Any]) -> None:
+def test_match_of_each_reply_in_the_table_gives_the_expected_choice(row: dict[str, Any]) -> None:
     found = match(row["text"], row.get("options", OBJECTS), finish=row.get("finish", "stop"))
     assert found == Match(row.get("choice"), row.get("how"), row.get("problem"))
 
 
-def test_the_table_is_large_and_has_each_problem_that_templates_find() -> None:
+def test_table_has_at_least_60_replies_and_covers_every_problem() -> None:
     assert len(TABLE) >= 60
     found = {row["problem"] for row in TABLE if "problem" in row}
     assert found == set(PROBLEMS) - {"not recognizable"}
@@ -37,7 +37,7 @@ def test_the_table_is_large_and_has_each_problem_that_templates_find() -> None:
 
 
 def named(text: str, option: str, letter: str) -> bool:
-    """Whether a text has an option's name or letter anywhere, in whatever spelling: told without the templates."""
+    """Return whether a text contains the name or letter of an option in any spelling, without the templates."""
 
     def same(said: str) -> str:
         said = re.sub(r"<[^<>]*>", " ", unicodedata.normalize("NFKC", said))
@@ -92,7 +92,9 @@ WORDS = (
 
 
 @given(data=st.data(), options=OPTIONS, finish=st.sampled_from(get_args(Finish)))
-def test_never_an_option_that_the_reply_does_not_name(data: st.DataObject, options: list[str], finish: Finish) -> None:
+def test_match_never_chooses_an_option_that_the_reply_does_not_name(
+    data: st.DataObject, options: list[str], finish: Finish
+) -> None:
     parts = st.one_of(st.sampled_from(WORDS), st.sampled_from(options), st.text(max_size=5))
     text = data.draw(st.lists(parts, max_size=12).map(" ".join))
     found = match(text, options, finish=finish)
@@ -102,26 +104,28 @@ def test_never_an_option_that_the_reply_does_not_name(data: st.DataObject, optio
 
 
 @given(text=st.text(max_size=200), options=OPTIONS, finish=st.sampled_from(get_args(Finish)))
-def test_any_text_is_read(text: str, options: list[str], finish: Finish) -> None:
+def test_match_accepts_any_text(text: str, options: list[str], finish: Finish) -> None:
     found = match(text, options, finish=finish)
     if found.choice is not None:
         assert named(text, found.choice, letters(options)[options.index(found.choice)])
 
 
 @given(st.permutations(OBJECTS), st.sampled_from(OBJECTS))
-def test_the_order_of_the_options_changes_letters_and_not_names(options: list[str], chosen: str) -> None:
+def test_match_by_letter_depends_on_the_option_order_and_match_by_name_does_not(
+    options: list[str], chosen: str
+) -> None:
     letter = letters(options)[options.index(chosen)]
     assert match(letter, options) == match(f"{letter}. {chosen}", options) == Match(chosen, "letter", None)
     assert match(f"He looks at the {chosen}.", options) == Match(chosen, "name", None)
 
 
 @given(st.permutations(OBJECTS))
-def test_the_options_said_over_choose_none(options: list[str]) -> None:
+def test_match_of_the_repeated_option_list_chooses_none(options: list[str]) -> None:
     assert match(lines(options), options).problem == "several options"
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_prompt_said_over_chooses_none(name: str) -> None:
+def test_match_of_the_repeated_prompt_chooses_none(name: str) -> None:
     for prompt in built_in(name):
         asked = prompt.text.format(options=lines(OBJECTS), letters="A, B, C, D", in_order=", ".join(OBJECTS))
         assert match(asked, OBJECTS).choice is None
@@ -138,6 +142,6 @@ def test_a_prompt_said_over_chooses_none(name: str) -> None:
         "not " * 20_000 + "B.",
     ],
 )
-def test_time_grows_with_the_length_alone(text: str) -> None:
-    # Where it grew with the square, these would take hours.
+def test_match_of_a_very_long_reply_takes_linear_time(text: str) -> None:
+    # In quadratic time, these would take hours.
     assert isinstance(match(text, OBJECTS), Match)

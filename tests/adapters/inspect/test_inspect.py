@@ -1,4 +1,4 @@
-"""The task for Inspect and the import of its logs, with Inspect's own mock model."""
+"""Test the task for Inspect and the import of its logs, with Inspect's mock model."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ pytestmark = pytest.mark.slow
 
 COT = load_prompt("cot")
 PLAIN = [key for key, metric in METRICS.items() if not metric.is_matched]
-"""Metrics that plain loops compute. That the others are those of `score` is checked where logs are imported."""
+"""The metrics that plain loops compute. `TestTheImport` compares the others with `score`."""
 
 
 def make(folder: Path) -> Path:
-    """Five images of two sports, one of them a control, and what people said about four."""
+    """Write a dataset of five images of two sports, one a control, and human responses for four of them."""
     rng = random.Random(0)
     known = []
     for number, (sport, image) in enumerate(
@@ -61,21 +61,21 @@ def make(folder: Path) -> Path:
 
 @dataclass
 class Evaluated:
-    """An evaluation as it ended."""
+    """The result of an evaluation."""
 
     log: Path
     status: str
     asked: list[dict[str, Any]]
 
     def read(self) -> Any:
-        """The whole log, by Inspect."""
+        """Return the log as read by Inspect."""
         from inspect_ai.log import read_eval_log
 
         return read_eval_log(str(self.log))
 
     @property
     def values(self) -> dict[str, float]:
-        """The metrics in the log."""
+        """Return the metrics in the log."""
         (scores,) = self.read().results.scores
         return {name: metric.value for name, metric in scores.metrics.items()}
 
@@ -98,7 +98,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluated(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Evaluated]:
-    """Each evaluation, all in one process."""
+    """Run all evaluations in one process and return their results."""
     work = tmp_path_factory.mktemp("evals")
     bare = make(tmp_path_factory.mktemp("bare"))
     (bare / "responses-human.jsonl").unlink()
@@ -127,7 +127,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def plain(data: Path, one: Evaluated) -> dict[str, float]:
-    """The metrics by loops over the log's words and the dataset's files."""
+    """Compute the metrics with plain loops over the replies in the log and the files of the dataset."""
     scenes = {one.key: one for one in read_scenes(data / "scenes.jsonl")}
     answers: dict[tuple[str, str], list[int | None]] = defaultdict(list)
     for sample in one.read().samples:
@@ -156,7 +156,9 @@ def plain(data: Path, one: Evaluated) -> dict[str, float]:
 
 class TestTheTask:
     @pytest.mark.parametrize("name", ["base", "cot", "reduced", "json", "failing", "defaults"])
-    def test_the_metrics_are_those_of_plain_loops(self, name: str, data: Path, evaluated: dict[str, Evaluated]) -> None:
+    def test_task_metrics_equal_those_of_plain_loops(
+        self, name: str, data: Path, evaluated: dict[str, Evaluated]
+    ) -> None:
         one = evaluated[name]
         assert one.status == "success"
         values = {
@@ -165,22 +167,26 @@ class TestTheTask:
         assert values == pytest.approx(plain(data, one), rel=1e-9)
         assert {f"volleyball/{key}" for key in ("wasserstein", "near_player_rate", "center_ratio")} <= one.values.keys()
 
-    def test_without_people_nobody_is_compared_with(self, evaluated: dict[str, Evaluated]) -> None:
+    def test_task_without_human_responses_has_no_wasserstein_metric(self, evaluated: dict[str, Evaluated]) -> None:
         one = evaluated["nobody"]
         bare = Path(one.read().eval.task_args["dataset"])
         assert one.values == pytest.approx(plain(bare, one), rel=1e-9)
         assert one.values["volleyball/n_images"] == 2
         assert not [name for name in one.values if "wasserstein" in name]
 
-    def test_the_paper_s_number_of_epochs(self, evaluated: dict[str, Evaluated]) -> None:
+    def test_task_default_is_50_epochs_and_limit_takes_the_sports_in_turn(
+        self, evaluated: dict[str, Evaluated]
+    ) -> None:
         one = evaluated["defaults"].read()
         assert one.eval.config.epochs == 50
-        # The first two images are of both sports.
+        # The limit of two images takes one image of each sport.
         assert {sample.id for sample in one.samples} == {"soccer/1", "volleyball/1"}
         assert len(one.samples) == 100
         assert load_prompt("base").version == one.samples[0].metadata["version"]
 
-    def test_what_the_model_is_shown(self, data: Path, evaluated: dict[str, Evaluated]) -> None:
+    def test_task_sends_each_image_with_the_prompt_of_its_sport(
+        self, data: Path, evaluated: dict[str, Evaluated]
+    ) -> None:
         scenes = [one for one in read_scenes(data / "scenes.jsonl") if not one.control]
         pictures = {base64.b64encode(encoded(one, data).data).decode(): one for one in scenes}
         assert len(pictures) == 4
@@ -195,7 +201,9 @@ class TestTheTask:
             seen.append(shown.key)
         assert {key: seen.count(key) for key in seen} == {one.key: 6 for one in scenes}
 
-    def test_questions_come_first_each_by_itself(self, evaluated: dict[str, Evaluated]) -> None:
+    def test_task_with_cot_sends_each_question_separately_before_the_final_prompt(
+        self, evaluated: dict[str, Evaluated]
+    ) -> None:
         one = evaluated["cot"]
         assert len(one.asked) == 4 * 2 * 4
         assert {asked["temperature"] for asked in one.asked} == {0.9}
@@ -213,7 +221,9 @@ class TestTheTask:
             finals.append(sample.output.completion)
         assert len(set(finals)) == 8
 
-    def test_a_score_says_the_cell(self, data: Path, evaluated: dict[str, Evaluated]) -> None:
+    def test_scorer_records_the_cell_or_the_reason_why_it_is_missing(
+        self, data: Path, evaluated: dict[str, Evaluated]
+    ) -> None:
         truth = {one.key: one.ball_cells or () for one in read_scenes(data / "scenes.jsonl")}
         said_no = 0
         for sample in evaluated["base"].read().samples:
@@ -237,7 +247,9 @@ class TestTheTask:
             ({"dataset": "nowhere"}, "nowhere/scenes.jsonl: file: found no such file"),
         ],
     )
-    def test_what_cannot_be_asked(self, args: dict[str, str], problem: str, data: Path, tmp_path: Path) -> None:
+    def test_task_with_an_unknown_prompt_reference_or_dataset_is_an_error(
+        self, args: dict[str, str], problem: str, data: Path, tmp_path: Path
+    ) -> None:
         from spotball_adapters.inspect.task import spot_the_ball
         from spotball_core.errors import SpotballError
 
@@ -245,7 +257,7 @@ class TestTheTask:
             spot_the_ball(**{"dataset": str(data), "pictures": str(tmp_path), **args})
         assert problem in str(caught.value)
 
-    def test_controls_are_asked_about_where_that_is_wanted(self, data: Path, tmp_path: Path) -> None:
+    def test_task_with_controls_includes_control_images(self, data: Path, tmp_path: Path) -> None:
         from spotball_adapters.inspect.task import spot_the_ball
 
         task = spot_the_ball(str(data), controls=True, pictures=str(tmp_path))
@@ -260,13 +272,13 @@ class TestTheTask:
 
 class TestTheImport:
     @pytest.mark.parametrize("name", ["base", "cot", "reduced", "json", "failing"])
-    def test_what_is_imported_scores_as_inspect_scored(
+    def test_score_of_imported_logs_equals_the_metrics_of_inspect(
         self, name: str, data: Path, evaluated: dict[str, Evaluated], tmp_path: Path
     ) -> None:
         one, out = evaluated[name], tmp_path / "mine.jsonl"
         done = import_(out, one.log)
         assert done.returncode == 0, said(done)
-        # People answered some of the images, so the shared ones are taken, as Inspect's metrics do.
+        # With --reference, only the images with human responses are scored, as in the Inspect metrics.
         options = ["--scenes", str(data / "scenes.jsonl"), "--reference", "human", "--by", "sport,respondent"]
         scored = here(
             "score", str(out), str(data / "responses-human.jsonl"), *options, "--bootstrap", "0", "--format", "json"
@@ -280,7 +292,7 @@ class TestTheImport:
                 values |= {f"{group['sport']}/{key}": value for key, value in found.items() if value is not None}
         assert values == one.values
 
-    def test_each_row_is_a_reply(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
+    def test_import_writes_one_row_per_reply(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
         import_(tmp_path / "mine.jsonl", evaluated["cot"].log)
         expected = {}
         for sample in evaluated["cot"].read().samples:
@@ -298,7 +310,7 @@ class TestTheImport:
             ("mockllm/model", "model", "cot", None)
         }
 
-    def test_samples_that_failed_are_left_out_and_counted(
+    def test_import_excludes_failed_samples_and_counts_them(
         self, evaluated: dict[str, Evaluated], tmp_path: Path
     ) -> None:
         one = evaluated["failing"]
@@ -309,7 +321,7 @@ class TestTheImport:
         assert "5 samples failed without a reply and are excluded:\n  5 times: ValueError" in done.stderr
         assert len(rows(tmp_path / "mine.jsonl")) == len(samples) - 5
 
-    def test_several_logs(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
+    def test_import_of_several_logs_writes_all_rows(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
         out = tmp_path / "mine.jsonl"
         done = import_(out, evaluated["base"].log, evaluated["cot"].log, options=("--respondent", "me"))
         assert done.returncode == 0, said(done)
@@ -317,7 +329,9 @@ class TestTheImport:
         assert [row["prompt"] for row in rows(out)].count("cot") == 8
         assert {row["respondent"] for row in rows(out)} == {"me"}
 
-    def test_a_sample_in_two_logs(self, evaluated: dict[str, Evaluated], tmp_path: Path) -> None:
+    def test_import_of_the_same_sample_from_two_logs_is_an_error(
+        self, evaluated: dict[str, Evaluated], tmp_path: Path
+    ) -> None:
         done = import_(tmp_path / "mine.jsonl", evaluated["base"].log, evaluated["json"].log)
         assert done.returncode == 2
         found = f"{evaluated['json'].log}: epoch: found a second reply of mockllm/model to "
@@ -326,7 +340,9 @@ class TestTheImport:
         assert found in done.stderr
         assert not (tmp_path / "mine.jsonl").exists()
 
-    def test_logs_of_different_datasets(self, evaluated: dict[str, Evaluated], data: Path, tmp_path: Path) -> None:
+    def test_import_of_logs_of_different_datasets_is_an_error(
+        self, evaluated: dict[str, Evaluated], data: Path, tmp_path: Path
+    ) -> None:
         log = json.loads(evaluated["json"].log.read_text())
         for sample in log["samples"]:
             sample["metadata"]["scene"]["ball_cells"] = ["A1"]
@@ -347,7 +363,9 @@ class TestTheImport:
             ("broken.json", b"{", "broken.json: file: found "),
         ],
     )
-    def test_a_file_that_is_no_log(self, name: str, content: bytes | None, problem: str, tmp_path: Path) -> None:
+    def test_import_of_a_file_that_is_not_a_log_is_an_error(
+        self, name: str, content: bytes | None, problem: str, tmp_path: Path
+    ) -> None:
         if content is not None:
             (tmp_path / name).write_bytes(content)
         done = import_(tmp_path / "mine.jsonl", tmp_path / name)
@@ -362,7 +380,7 @@ class TestTheImport:
             (lambda log: log["samples"][0]["metadata"].pop("scene"), "metadata.scene: found nothing, expected a value"),
         ],
     )
-    def test_a_log_of_another_task(
+    def test_import_of_a_log_of_another_task_is_an_error(
         self, change: Any, problem: str, evaluated: dict[str, Evaluated], tmp_path: Path
     ) -> None:
         log = json.loads(evaluated["json"].log.read_text())
@@ -382,10 +400,10 @@ else:
     words = type("Words", (), {"encode": lambda self, text, **options: text.split()})
     tiktoken.get_encoding = lambda name: words()
 """
-"""Keeps the mock model from fetching a table to count its tokens with."""
+"""Prevents the mock model from downloading a tokenizer to count tokens."""
 
 
-def test_the_commands_of_the_documentation_run(data: Path, tmp_path: Path) -> None:
+def test_commands_of_the_inspect_how_to_run(data: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "inspect.md").read_text(encoding="utf-8")
     _demo, *commands = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
     script = "set -e\n" + "\n".join(commands)

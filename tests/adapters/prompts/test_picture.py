@@ -1,4 +1,4 @@
-"""The picture: what is drawn on an image, what is refused, and that each is drawn once."""
+"""Test the image with grid: drawing, encoding, errors, and the cache."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from spotball_core.grid import Grid
 from spotball_core.overlay import LARGEST, gridded, layout
 from spotball_core.schema.scene import GridShape, Scene
 from tests.conftest import examples
+from tests.failures import raises
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need the adapters extra")
 
 
 def noise(width: int = 640, height: int = 360, *, seed: int = 0):  # type: ignore[no-untyped-def]
-    """A made-up image: squares of any color."""
+    """Return a synthetic image of squares in random colors."""
     values = np.random.default_rng(seed).integers(0, 256, (height // 20, width // 20, 3), dtype=np.uint8)
     return Image.fromarray(values).resize((width, height), Image.Resampling.NEAREST)
 
@@ -39,40 +40,40 @@ def pixels(image) -> np.ndarray:  # type: ignore[no-untyped-def, type-arg]
 
 class TestDrawing:
     @pytest.mark.parametrize("ground", [0, 40, 128, 215, 255])
-    def test_each_label_stands_out_in_its_own_cell(self, ground: int) -> None:
+    def test_gridded_draws_each_label_with_contrast_inside_its_cell(self, ground: int) -> None:
         grid = Grid.standard()
         drawn = pixels(gridded(Image.new("RGB", (640, 360), (ground,) * 3), grid))
         for x1, y1, x2, y2 in grid.rectangles.astype(int):
             inside = drawn[y1 + 2 : y2 - 2, x1 + 2 : x2 - 2]
-            # Light on dark or dark on light, in the upper left part, and nothing else but the ground.
+            # Only the upper left part of the cell differs from the background, with high contrast.
             changed = np.argwhere((inside != ground).any(axis=2))
             assert np.ptp(inside) >= 200
             assert len(changed) > 40
             assert (changed.max(axis=0) < [0.4 * (y2 - y1), 0.65 * (x2 - x1)]).all()
 
-    def test_labels_differ_and_say_row_and_column(self) -> None:
+    def test_gridded_labels_differ_and_share_the_letter_along_a_row(self) -> None:
         grid = Grid.standard()
         drawn = pixels(gridded(Image.new("RGB", (640, 360)), grid))
         cells = {drawn[y : y + 56, x : x + 60].tobytes() for y in range(2, 360, 60) for x in range(2, 640, 64)}
         assert len(cells) == 60
-        # The letter is the same along a row, the number along a column.
+        # All labels of a row begin with the same letter.
         letters = {drawn[62 : 62 + 20, x + 2 : x + 11].tobytes() for x in range(64, 640, 64)}
         assert len(letters) == 1
 
     @pytest.mark.parametrize("ground", [0, 128, 255])
-    def test_lines_show_on_any_ground(self, ground: int) -> None:
+    def test_gridded_lines_are_visible_on_dark_and_light_images(self, ground: int) -> None:
         drawn = pixels(gridded(Image.new("RGB", (640, 360), (ground,) * 3), Grid.standard()))
         for x in range(64, 640, 64):
             assert np.ptp(drawn[40, x - 1 : x + 1, 0].astype(int)) > 60
         for y in range(60, 360, 60):
             assert np.ptp(drawn[y - 1 : y + 1, 50, 0].astype(int)) > 60
 
-    def test_most_of_the_image_stays_as_it_is(self) -> None:
+    def test_gridded_changes_less_than_20_percent_of_the_pixels(self) -> None:
         image = noise()
         changed = (pixels(gridded(image, Grid.standard())) != pixels(image)).any(axis=2)
         assert 0.02 < changed.mean() < 0.2
 
-    def test_the_given_image_stays(self) -> None:
+    def test_gridded_does_not_modify_its_input(self) -> None:
         image = noise()
         before = image.tobytes()
         gridded(image, Grid.standard())
@@ -96,7 +97,9 @@ class TestDrawing:
             (1, 40, 640, 360, False, 1),
         ],
     )
-    def test_sizes_and_grids(self, rows: int, cols: int, width: int, height: int, labeled: bool, scale: int) -> None:
+    def test_layout_puts_labels_in_cells_or_in_a_margin_depending_on_the_size(
+        self, rows: int, cols: int, width: int, height: int, labeled: bool, scale: int
+    ) -> None:
         grid = Grid(rows, cols, width, height)
         plan = layout(grid)
         assert (plan.margin == (0, 0), plan.scale) == (labeled, scale)
@@ -109,7 +112,7 @@ class TestDrawing:
             scene_part = pixels(drawn)[above : above + height, left : left + width]
             assert (scene_part != pixels(image)).any(axis=2).mean() < 0.45
 
-    def test_a_margin_names_each_row_and_column_on_both_sides(self) -> None:
+    def test_gridded_margin_labels_each_row_and_column_on_both_sides(self) -> None:
         grid = Grid(26, 40, 640, 360)
         plan, drawn = layout(grid), pixels(gridded(Image.new("RGB", (640, 360)), grid))
         left, above = plan.margin
@@ -117,7 +120,7 @@ class TestDrawing:
         for top in (0, above + 360):
             band = ink[top : top + above, left : left + 640]
             assert all(band[:, i * 16 : (i + 1) * 16].any() for i in range(40))
-            # Apart from each other, so that 1 2 is not read as 12.
+            # Gaps separate the numbers, so that 1 and 2 are not read as 12.
             assert not any(band[:, i * 16].any() for i in range(41) if i * 16 < 640)
         for side in (0, left + 640):
             band = ink[above : above + 360, side : side + left]
@@ -127,7 +130,9 @@ class TestDrawing:
 
     @settings(max_examples=examples(25))
     @given(st.integers(1, 40), st.integers(1, 60), st.integers(40, 900), st.integers(40, 900))
-    def test_any_grid_is_drawn_or_refused(self, rows: int, cols: int, width: int, height: int) -> None:
+    def test_layout_of_any_grid_is_drawn_or_raises_grid_error(
+        self, rows: int, cols: int, width: int, height: int
+    ) -> None:
         grid = Grid(rows, cols, width, height)
         try:
             plan = layout(grid)
@@ -137,17 +142,17 @@ class TestDrawing:
         assert gridded(Image.new("RGB", (width, height)), grid).size == plan.size
         assert max(plan.size) <= LARGEST
 
-    def test_cells_too_small_to_name(self) -> None:
-        with pytest.raises(GridError, match="at most 8000 pixels"):
+    def test_layout_with_too_small_cells_raises_grid_error(self) -> None:
+        with raises(GridError, "invalid-grid"):
             layout(Grid(1000, 1000, 640, 360))
 
-    def test_an_image_of_another_size(self) -> None:
-        with pytest.raises(GridError, match=r"the image has 320 x 180 pixels, but the grid is 6x10@640x360"):
+    def test_gridded_with_an_image_of_another_size_raises_grid_error(self) -> None:
+        with raises(GridError, "incompatible-data"):
             gridded(Image.new("RGB", (320, 180)), Grid.standard())
 
 
 class TestEncoded:
-    def test_a_png_of_the_drawing(self, tmp_path: Path) -> None:
+    def test_encoded_returns_a_png_of_the_image_with_grid(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         picture = encoded(scene(), tmp_path)
         assert (picture.media_type, picture.width, picture.height) == ("image/png", 640, 360)
@@ -155,17 +160,17 @@ class TestEncoded:
             assert (image.format, image.mode, image.size) == ("PNG", "RGB", (640, 360))
             assert (pixels(image) == pixels(gridded(noise(), Grid.standard()))).all()
 
-    def test_the_size_said_is_the_pictures(self, tmp_path: Path) -> None:
+    def test_encoded_reports_the_size_of_the_drawn_image(self, tmp_path: Path) -> None:
         noise(320, 180).save(tmp_path / "a.png")
         picture = encoded(scene(width=320, height=180, rows=26, cols=40), tmp_path)
         with Image.open(io.BytesIO(picture.data)) as image:
             assert image.size == (picture.width, picture.height) != (320, 180)
 
-    def test_the_same_bytes_each_time(self, tmp_path: Path) -> None:
+    def test_encoded_is_deterministic(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         assert encoded(scene(), tmp_path) == encoded(scene(), str(tmp_path))
 
-    def test_nothing_of_the_file_but_its_pixels(self, tmp_path: Path) -> None:
+    def test_encoded_drops_the_metadata_of_the_file(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         plain = encoded(scene(), tmp_path)
         noise().save(tmp_path / "a.png", icc_profile=b"profile", dpi=(300, 300), exif=with_orientation(1))
@@ -173,7 +178,7 @@ class TestEncoded:
 
     @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA"])
     @pytest.mark.parametrize("ending", ["png", "tiff"])
-    def test_kinds_of_pixels(self, tmp_path: Path, mode: str, ending: str) -> None:
+    def test_encoded_accepts_all_supported_pixel_modes(self, tmp_path: Path, mode: str, ending: str) -> None:
         image = noise().convert(mode)
         image.save(tmp_path / f"a.{ending}")
         picture = encoded(scene(f"a.{ending}"), tmp_path)
@@ -181,19 +186,19 @@ class TestEncoded:
             assert (pixels(drawn) == pixels(gridded(image.convert("RGB"), Grid.standard()))).all()
 
     @pytest.mark.parametrize("ending", ["jpg", "webp", "bmp", "gif"])
-    def test_formats(self, tmp_path: Path, ending: str) -> None:
+    def test_encoded_accepts_jpg_webp_bmp_and_gif(self, tmp_path: Path, ending: str) -> None:
         noise().save(tmp_path / f"a.{ending}")
         assert encoded(scene(f"a.{ending}"), tmp_path).width == 640
 
     @pytest.mark.parametrize("orientation", range(1, 9))
-    def test_an_image_is_turned_as_its_exif_says(self, tmp_path: Path, orientation: int) -> None:
+    def test_encoded_applies_the_exif_orientation(self, tmp_path: Path, orientation: int) -> None:
         turn = {
             2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE",
             6: "ROTATE_90", 7: "TRANSVERSE", 8: "ROTATE_270",
         }  # fmt: skip
         stored = noise()
         if orientation > 1:
-            # How a camera stores what it saw upright: the other way round.
+            # Store the inverse of the rotation, as a camera does.
             stored = stored.transpose(Image.Transpose[turn[orientation]])
         stored.save(tmp_path / "a.png", exif=with_orientation(orientation))
         with Image.open(io.BytesIO(encoded(scene(), tmp_path).data)) as drawn:
@@ -214,13 +219,13 @@ class TestRefused:
         assert problem.field == "image"
         return str(problem)
 
-    def test_no_path(self, tmp_path: Path) -> None:
+    def test_encoded_of_a_scene_without_a_path_is_an_error(self, tmp_path: Path) -> None:
         assert "the scene synthetic/None without an image path" in self.refused(scene(None), tmp_path)
 
-    def test_no_file(self, tmp_path: Path) -> None:
+    def test_encoded_of_a_missing_file_is_an_error(self, tmp_path: Path) -> None:
         assert f"{tmp_path / 'a.png'}: image: found no such file" in self.refused(scene(), tmp_path)
 
-    def test_a_path_that_leads_out(self, tmp_path: Path) -> None:
+    def test_encoded_of_a_path_outside_the_folder_is_an_error(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         (tmp_path / "dataset").mkdir()
         (tmp_path / "dataset" / "a.png").symlink_to(tmp_path / "a.png")
@@ -229,13 +234,13 @@ class TestRefused:
         assert "found '../a.png', expected a path relative to" in self.refused(unchecked, tmp_path / "dataset")
 
     @pytest.mark.parametrize("content", [b"", b"no image", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n"])
-    def test_no_image(self, tmp_path: Path, content: bytes) -> None:
+    def test_encoded_of_a_file_that_is_not_an_image_is_an_error(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "a.png").write_bytes(content)
         assert "expected an image (BMP, GIF, JPEG, PNG, TIFF, WEBP)" in self.refused(scene(), tmp_path)
 
     @pytest.mark.parametrize("ending", ["png", "jpg", "gif", "tiff", "webp", "bmp"])
     @pytest.mark.parametrize("share", [0.3, 0.9])
-    def test_a_broken_image(self, tmp_path: Path, ending: str, share: float) -> None:
+    def test_encoded_of_a_truncated_image_is_an_error(self, tmp_path: Path, ending: str, share: float) -> None:
         path = tmp_path / f"a.{ending}"
         noise().save(path)
         content = path.read_bytes()
@@ -243,7 +248,7 @@ class TestRefused:
         assert f"{path}: image: found" in self.refused(scene(path.name), tmp_path)
 
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-    def test_a_png_with_a_wrong_byte(self, tmp_path: Path, share: float) -> None:
+    def test_encoded_of_a_corrupt_png_is_an_error(self, tmp_path: Path, share: float) -> None:
         path = tmp_path / "a.png"
         noise().save(path)
         content = bytearray(path.read_bytes())
@@ -251,41 +256,41 @@ class TestRefused:
         path.write_bytes(content)
         assert f"{path}: image: found" in self.refused(scene(), tmp_path)
 
-    def test_another_size(self, tmp_path: Path) -> None:
+    def test_encoded_of_an_image_with_another_size_than_the_scene_is_an_error(self, tmp_path: Path) -> None:
         noise(360, 640).save(tmp_path / "a.png")
         said = self.refused(scene(), tmp_path)
         assert "found 360 x 640 pixels, expected 640 x 360, as in the scene synthetic/a.png" in said
 
-    def test_another_size_as_it_is_turned(self, tmp_path: Path) -> None:
+    def test_encoded_checks_the_size_after_the_exif_orientation(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png", exif=with_orientation(6))
         assert "found 360 x 640 pixels, expected 640 x 360" in self.refused(scene(), tmp_path)
 
-    def test_a_huge_image_is_not_even_read(self, tmp_path: Path) -> None:
+    def test_encoded_of_a_huge_image_is_an_error(self, tmp_path: Path) -> None:
         Image.new("1", (9000, 9000)).save(tmp_path / "a.png")
         assert "found 9000 x 9000 pixels" in self.refused(scene(), tmp_path)
 
-    def test_transparent_parts(self, tmp_path: Path) -> None:
+    def test_encoded_of_an_image_with_a_transparent_pixel_is_an_error(self, tmp_path: Path) -> None:
         image = noise().convert("RGBA")
         image.putpixel((3, 5), (0, 0, 0, 254))
         image.save(tmp_path / "a.png")
         assert "found transparent pixels, expected an image without transparency" in self.refused(scene(), tmp_path)
 
-    def test_a_transparent_color(self, tmp_path: Path) -> None:
+    def test_encoded_of_an_image_with_a_transparent_color_is_an_error(self, tmp_path: Path) -> None:
         image = noise().convert("P")
         image.save(tmp_path / "a.png", transparency=image.getpixel((0, 0)))
         assert "found transparent pixels" in self.refused(scene(), tmp_path)
 
     @pytest.mark.parametrize(("mode", "ending"), [("CMYK", "jpg"), ("I;16", "tiff"), ("F", "tiff"), ("LAB", "tiff")])
-    def test_other_kinds_of_pixels(self, tmp_path: Path, mode: str, ending: str) -> None:
+    def test_encoded_of_an_unsupported_pixel_mode_is_an_error(self, tmp_path: Path, mode: str, ending: str) -> None:
         Image.new(mode, (640, 360)).save(tmp_path / f"a.{ending}")
         said = self.refused(scene(f"a.{ending}"), tmp_path)
         assert f"found the pixel format {mode}, expected 8-bit gray or RGB pixels" in said
 
-    def test_a_moving_image(self, tmp_path: Path) -> None:
+    def test_encoded_of_an_animated_image_is_an_error(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.gif", save_all=True, append_images=[noise(seed=1)])
         assert "found 2 images in one file, expected one" in self.refused(scene("a.gif"), tmp_path)
 
-    def test_a_grid_too_fine(self, tmp_path: Path) -> None:
+    def test_encoded_with_a_grid_that_is_too_fine_is_an_error(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
         assert "expected a grid that can be drawn" in self.refused(scene(rows=1000, cols=1000), tmp_path)
 
@@ -298,29 +303,29 @@ class TestPictures:
         return tmp_path
 
     @pytest.mark.parametrize("cached", [True, False])
-    def test_the_same_as_encoded(self, folder: Path, cached: bool) -> None:
+    def test_scene_pictures_equals_encoded_with_and_without_cache(self, folder: Path, cached: bool) -> None:
         pictures = ScenePictures(folder, folder / "cache" if cached else None)
         for _ in range(2):
             for name in ("a.png", "b.png"):
                 assert pictures.of(scene(name)) == encoded(scene(name), folder)
 
     @pytest.mark.parametrize("cached", [True, False])
-    def test_each_is_read_once_a_run(self, folder: Path, cached: bool) -> None:
+    def test_scene_pictures_reads_each_file_once(self, folder: Path, cached: bool) -> None:
         pictures = ScenePictures(folder, folder / "cache" if cached else None)
         first = pictures.of(scene())
         (folder / "a.png").unlink()
         assert pictures.of(scene()) == first
 
-    def test_each_is_drawn_once_at_all(self, folder: Path) -> None:
+    def test_scene_pictures_reuses_the_cached_file_in_a_later_run(self, folder: Path) -> None:
         first = ScenePictures(folder, folder / "cache").of(scene())
         (kept,) = (folder / "cache").iterdir()
         assert kept.suffix == ".png"
-        # What is kept is what is sent: another drawing in its place would be too.
+        # Replace the cached file to check that it is sent without drawing again.
         other = encoded(scene("b.png"), folder)
         kept.write_bytes(other.data)
         assert ScenePictures(folder, folder / "cache").of(scene()).data == other.data != first.data
 
-    def test_another_image_or_grid_is_another_drawing(self, folder: Path) -> None:
+    def test_scene_pictures_caches_each_image_and_grid_separately(self, folder: Path) -> None:
         drawn = set()
         for each in (scene(), scene("b.png"), scene(rows=12, cols=20)):
             drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(each).data).hexdigest())
@@ -328,13 +333,13 @@ class TestPictures:
         drawn.add(hashlib.sha256(ScenePictures(folder, folder / "cache").of(scene()).data).hexdigest())
         assert len(drawn) == len(list((folder / "cache").iterdir())) == 4
 
-    def test_one_image_in_two_scenes_is_kept_once(self, folder: Path) -> None:
+    def test_scene_pictures_caches_identical_images_once(self, folder: Path) -> None:
         (folder / "c.png").write_bytes((folder / "a.png").read_bytes())
         pictures = ScenePictures(folder, folder / "cache")
         assert pictures.of(scene()) == pictures.of(scene("c.png"))
         assert len(list((folder / "cache").iterdir())) == 1
 
-    def test_nothing_is_kept_of_what_is_refused(self, folder: Path) -> None:
+    def test_scene_pictures_caches_nothing_after_an_error(self, folder: Path) -> None:
         (folder / "a.png").write_bytes(b"no image")
         pictures = ScenePictures(folder, folder / "cache")
         for _ in range(2):
@@ -344,7 +349,7 @@ class TestPictures:
         noise().save(folder / "a.png")
         assert pictures.of(scene()).width == 640
 
-    def test_threads_side_by_side(self, folder: Path) -> None:
+    def test_scene_pictures_in_several_threads_writes_one_cache_file(self, folder: Path) -> None:
         pictures, seen = ScenePictures(folder, folder / "cache"), []
         threads = [threading.Thread(target=lambda: seen.append(pictures.of(scene()))) for _ in range(8)]
         for thread in threads:

@@ -1,4 +1,4 @@
-"""The provider `baseline`, against what the command `spotball baselines` draws."""
+"""Compare the provider `baseline` with the command `spotball baselines`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spotball_core.schema.scene import Scene
 from tests.adapters.asking import answer, ask, request
 from tests.builders import scene
 from tests.cli.process import spotball
+from tests.failures import raises
 
 SAMPLES = 9
 
@@ -33,7 +34,7 @@ def some_scenes() -> list[Scene]:
 
 @pytest.fixture(scope="module", params=[0, 7])
 def drawn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, pl.DataFrame]:
-    """What the command draws with a seed."""
+    """Return a seed and the responses that the command writes with it."""
     folder = tmp_path_factory.mktemp("drawn")
     write_scenes(some_scenes(), folder / "scenes.jsonl")
     done = spotball("baselines", folder, "--samples", str(SAMPLES), "--seed", str(request.param), "--quiet")
@@ -46,13 +47,15 @@ def cell_in(text: str) -> str | None:
 
 
 @pytest.mark.parametrize("model", BASELINES)
-def test_each_sample_is_what_the_command_draws(model: str, drawn: tuple[int, pl.DataFrame]) -> None:
+def test_provider_samples_equal_those_of_the_baselines_command_in_any_order(
+    model: str, drawn: tuple[int, pl.DataFrame]
+) -> None:
     seed, rows = drawn
     provider = BaselineProvider(Access(model, scenes=some_scenes()))
     numbers = list(range(1, SAMPLES + 1))
     for one in some_scenes():
         expected = rows.filter(respondent=model, sport=one.sport, image=one.image).sort("sample")["cell"].to_list()
-        # In parts, and in no order: a sample is the same whenever it is asked for.
+        # Samples must not depend on the order and grouping of the requests.
         random.Random(one.image).shuffle(numbers)
         for part in (numbers[:2], numbers[2:]):
             (found,) = ask(provider, replace(request(*part, seed=seed), scene=one))
@@ -60,7 +63,7 @@ def test_each_sample_is_what_the_command_draws(model: str, drawn: tuple[int, pl.
             assert [cell_in(reply.text) for reply in found.replies] == [expected[sample - 1] for sample in part]
 
 
-def test_the_seed_is_0_unless_said_otherwise() -> None:
+def test_default_seed_is_0() -> None:
     provider = BaselineProvider(Access("uniform", scenes=some_scenes()))
     without, zero, one = ask(
         provider,
@@ -69,7 +72,7 @@ def test_the_seed_is_0_unless_said_otherwise() -> None:
     assert without == zero != one
 
 
-def test_a_reply_is_as_the_prompts_ask_for_it() -> None:
+def test_reply_has_the_reasoning_and_cell_format_of_the_prompts() -> None:
     provider = BaselineProvider(Access("oracle", scenes=some_scenes()))
     found = answer(provider, replace(request(3), scene=some_scenes()[0]))
     (one,) = found.replies
@@ -77,25 +80,25 @@ def test_a_reply_is_as_the_prompts_ask_for_it() -> None:
     assert (one.finish, found.input_tokens, found.output_tokens) == ("stop", 0, 0)
 
 
-def test_no_answer_is_a_refusal() -> None:
+def test_baseline_without_an_answer_returns_refused_replies() -> None:
     provider = BaselineProvider(Access("nearest-player", scenes=some_scenes()))
     found = answer(provider, replace(request(1, 2), scene=some_scenes()[3]))
     assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("", "refused", "no answer")] * 2
 
 
 @pytest.mark.parametrize("setting", ["temperature", "top_p", "max_output_tokens"])
-def test_settings_that_it_would_ignore(setting: str) -> None:
+def test_check_of_a_setting_other_than_seed_is_an_error(setting: str) -> None:
     provider = BaselineProvider(Access("uniform", scenes=some_scenes()))
-    with pytest.raises(OptionError, match=r"supports only --seed\. Remove --"):
+    with raises(OptionError, "unsupported-option"):
         provider.check(Settings(**{setting: 1}))
 
 
-def test_no_such_baseline() -> None:
-    with pytest.raises(OptionError, match=r"unknown baseline 'gpt'\. Available: uniform, center"):
+def test_unknown_baseline_is_an_error() -> None:
+    with raises(OptionError, "unknown-name:--model"):
         BaselineProvider(Access("gpt"))
 
 
-def test_what_it_costs() -> None:
+def test_image_tokens_are_0_and_versions_contain_numpy() -> None:
     provider = BaselineProvider(Access("uniform", scenes=some_scenes()))
     assert provider.image_tokens(640, 360) == 0
     assert provider.versions().keys() == {"numpy"}

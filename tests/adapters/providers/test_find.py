@@ -1,8 +1,7 @@
-"""Finding providers: ours, those of other packages, and what happens where they are broken."""
+"""Test the search for providers: built-in ones, those of other packages, and broken ones."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tomllib
@@ -16,23 +15,24 @@ from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, PermanentError
 from spotball_core.errors import OptionError
 from tests.conftest import ROOT
+from tests.failures import raises
 from tests.packages import install_package
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which packages count as installed."""
+    """Return a folder on the Python path; packages in it count as installed."""
     monkeypatch.syspath_prepend(str(tmp_path))
     return tmp_path
 
 
 def package(folder: Path, distribution: str, *entries: str, **modules: str) -> None:
-    """A distribution with entry points `name = module:object`, and its modules."""
+    """Install a distribution with entry points `name = module:object` and its modules."""
     targets = dict(entry.split(" = ") for entry in entries)
     install_package(folder, distribution, "spotball.providers", targets, **modules)
 
 
-def test_ours_are_found() -> None:
+def test_find_returns_the_built_in_providers() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spotball.providers"]
     assert {"anthropic", "baseline", "gemini", "openai"} <= table.keys()
     assert set(table) <= set(names())
@@ -41,14 +41,14 @@ def test_ours_are_found() -> None:
     assert isinstance(find("baseline", Access("uniform")), BaselineProvider)
 
 
-def test_those_of_others_are_found(installed: Path) -> None:
+def test_find_returns_a_provider_of_another_package(installed: Path) -> None:
     package(installed, "theirs", "parrot = parrot_module:make", parrot_module="def make(access): return access.model")
     assert "parrot" in names()
     assert find("parrot", Access("grey")) == "grey"  # type: ignore[comparison-overlap]
 
 
-def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(OptionError, match=r"^unknown provider 'gpt'. Available: anthropic, baseline, "):
+def test_find_of_an_unknown_name_is_an_error_that_lists_the_available_ones() -> None:
+    with raises(OptionError, "unknown-name"):
         find("gpt", Access("m"))
 
 
@@ -63,32 +63,30 @@ def test_an_unknown_name_lists_those_there_are() -> None:
         ("def", "SyntaxError: "),
     ],
 )
-def test_a_broken_one_is_one_clear_line(
+def test_find_of_a_broken_provider_is_a_one_line_error(
     installed: Path, monkeypatch: pytest.MonkeyPatch, module: str, what: str
 ) -> None:
     monkeypatch.delitem(sys.modules, "broken_module", raising=False)
     package(installed, "broken", "broken = broken_module:make", broken_module=module)
-    beginning = "the provider 'broken' (broken_module:make of broken) cannot be loaded: "
-    with pytest.raises(OptionError, match="^" + re.escape(beginning + what)):
+    with raises(OptionError, "unusable-plugin") as caught:
         find("broken", Access("m"))
+    assert what in str(caught.value.__cause__)
     sys.modules.pop("broken_module", None)
 
 
-def test_its_own_errors_are_told_as_they_are(installed: Path) -> None:
+def test_find_passes_on_errors_of_the_provider_unchanged(installed: Path) -> None:
     text = (
         "from spotball_adapters.providers.protocol import PermanentError\ndef make(access): raise PermanentError('x')"
     )
     package(installed, "picky", "picky = picky_module:make", picky_module=text)
-    with pytest.raises(PermanentError, match=r"^x$"):
+    with raises(PermanentError, "request-rejected"):
         find("picky", Access("m"))
 
 
-def test_two_of_one_name_are_none(installed: Path) -> None:
+def test_find_of_a_name_that_two_packages_define_is_an_error(installed: Path) -> None:
     package(installed, "one", "twin = one_module:make")
     package(installed, "two", "twin = two_module:make")
-    with pytest.raises(
-        OptionError, match=r"2 packages define the provider 'twin': .*_module:make of (one|two), .*_module:make"
-    ):
+    with raises(OptionError, "unusable-plugin"):
         find("twin", Access("m"))
 
 
@@ -101,7 +99,7 @@ def test_two_of_one_name_are_none(installed: Path) -> None:
         ("gemini", "google.genai google.generativeai", 'Gemini needs the "gemini" extra'),
     ],
 )
-def test_missing_packages_name_the_extra(name: str, hidden: str, message: str) -> None:
+def test_find_with_missing_packages_is_an_error_that_names_the_extra(name: str, hidden: str, message: str) -> None:
     program = """
 import sys
 from importlib.abc import MetaPathFinder

@@ -1,4 +1,4 @@
-"""What is particular to the provider `gemini` and its two SDKs; `conformance` has what all providers do."""
+"""Test features that only the provider `gemini` has; `conformance` tests those of all providers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.adapters.asking import access, answer, ask, request
 from tests.adapters.faults import body, reply, status
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_gemini import GeminiProtocol
+from tests.failures import raises
 
 MODEL = "gemini-2.0-flash-001"
 
@@ -43,11 +44,11 @@ def gemini(server: LoopbackServer) -> Gemini:
 
 
 class TestWhatIsSent:
-    def test_settings_by_their_names(self, server: LoopbackServer) -> None:
+    def test_request_names_the_settings_as_the_gemini_api(self, server: LoopbackServer) -> None:
         answer(gemini(server), request(temperature=0.6, top_p=0.5, max_output_tokens=300))
         assert server.asked[0].settings == {"temperature": 0.6, "topP": 0.5, "maxOutputTokens": 300}
 
-    def test_what_is_not_given_is_not_sent(self, server: LoopbackServer) -> None:
+    def test_request_omits_settings_and_system_instruction_that_are_not_set(self, server: LoopbackServer) -> None:
         answer(gemini(server), request(turns=(Message("user", "Where?", picture=True),)))
         sent = server.seen[0].json
         assert sent.get("generationConfig", {}) == {}
@@ -55,22 +56,22 @@ class TestWhatIsSent:
 
 
 class TestWhatComesBack:
-    def test_a_prompt_that_is_blocked_withholds_all_replies(self, server: LoopbackServer) -> None:
+    def test_blocked_prompt_returns_filtered_replies_for_all_samples(self, server: LoopbackServer) -> None:
         server.script(reply("blocked"))
         found = answer(gemini(server), request(1, 2))
         assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("", "filtered", "SAFETY")] * 2
 
-    def test_no_candidates_at_all_is_a_fault(self, server: LoopbackServer) -> None:
+    def test_response_without_candidates_raises_transient_error(self, server: LoopbackServer) -> None:
         server.script(body("{}"))
-        with pytest.raises(TransientError, match="malformed: 0 candidates, but the requested number is 1"):
+        with raises(TransientError, "provider-failed"):
             answer(gemini(server), request())
 
-    def test_when_to_come_back_stands_in_the_body_too(self, server: LoopbackServer) -> None:
+    def test_retry_pause_is_read_from_the_body_and_the_header(self, server: LoopbackServer) -> None:
         server.script(status(429), status(429, retry_after="3"), status(503))
         found = ask(gemini(server), *[request()] * 3)
         assert [one.retry_after for one in found if isinstance(one, TransientError)] == [34.0, 3.0, None]
 
-    def test_an_answer_that_is_not_of_the_definition_passes(self, server: LoopbackServer, sdk: str) -> None:
+    def test_response_with_invalid_candidates_raises_transient_error(self, server: LoopbackServer, sdk: str) -> None:
         server.script(body('{"candidates": 7}'))
         first, second = ask(gemini(server), request(), request())
         assert isinstance(first, TransientError)
@@ -82,7 +83,7 @@ class TestWhatComesBack:
         assert isinstance(second, Answer)
 
     @pytest.mark.slow
-    def test_a_program_that_is_stopped_does_not_wait_for_an_answer(self, sdk: str) -> None:
+    def test_cancelled_program_ends_without_waiting_for_the_response(self, sdk: str) -> None:
         with serve(GeminiProtocol(), base_path="") as hanging:
             hanging.always(faults.HANG)
             program = f"""
@@ -115,23 +116,23 @@ class TestSettings:
             ({"temperature": 2.1}, "--temperature: found 2.1, expected 0 to 2"),
         ],
     )
-    def test_settings_that_it_does_not_take(self, settings: dict[str, float], message: str) -> None:
-        with pytest.raises(OptionError, match=message):
+    def test_check_of_a_temperature_out_of_range_is_an_error(self, settings: dict[str, float], message: str) -> None:
+        with raises(OptionError, "invalid-option:--temperature"):
             Gemini(access(model=MODEL)).check(Settings(**settings))  # type: ignore[arg-type]
 
-    def test_a_seed_needs_the_supported_sdk(self, server: LoopbackServer, sdk: str) -> None:
+    def test_seed_is_supported_only_by_google_genai(self, server: LoopbackServer, sdk: str) -> None:
         if sdk == google_sdks.OF_THE_PAPER:
-            with pytest.raises(OptionError, match="google-genai does"):
+            with raises(OptionError, "unsupported-option:--seed"):
                 gemini(server).check(Settings(seed=0))
         else:
             gemini(server).check(Settings(seed=0))
             answer(gemini(server), request(seed=0))
             assert server.asked[0].settings == {"seed": 0}
 
-    def test_settings_that_it_takes(self) -> None:
+    def test_check_accepts_the_maximum_settings(self) -> None:
         Gemini(access(model=MODEL)).check(Settings(temperature=2, top_p=1, max_output_tokens=1))
 
-    def test_what_it_is(self, sdk: str) -> None:
+    def test_provider_reports_name_model_versions_and_image_tokens(self, sdk: str) -> None:
         provider = Gemini(access(model=MODEL))
         assert (provider.name, provider.model, provider.max_samples) == ("gemini", MODEL, 8)
         assert provider.versions()[PACKAGES[sdk]] == version(PACKAGES[sdk])
@@ -139,7 +140,7 @@ class TestSettings:
 
 
 @pytest.mark.slow
-def test_the_sdk_is_loaded_when_it_is_used_and_says_nothing(sdk: str) -> None:
+def test_sdk_is_imported_at_the_first_request_and_prints_nothing(sdk: str) -> None:
     program = """
 import sys
 from spotball_adapters.providers import gemini_sdk
@@ -159,5 +160,5 @@ assert sdk in sys.modules
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_the_supported_sdk_is_preferred() -> None:
+def test_google_genai_is_the_preferred_sdk() -> None:
     assert next(iter(SDKS)) == google_sdks.SUPPORTED

@@ -1,4 +1,4 @@
-"""The paper's settings."""
+"""Test the presets with the settings of the paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_adapters.providers.protocol import ENTRY_POINTS, Settings
 from spotball_core.replication.published import published
 
 
-def test_models_and_samples_are_those_that_were_published() -> None:
+def test_preset_sample_counts_equal_the_published_ones() -> None:
     published_counts = {
         (item.respondent, item.prompt): int(item.value or 0)
         for item in published().printed
@@ -27,14 +27,14 @@ def test_models_and_samples_are_those_that_were_published() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_each_is_asked_as_the_paper_says(name: str) -> None:
+def test_preset_has_the_settings_prompts_and_samples_of_the_paper(name: str) -> None:
     preset = PRESETS[name]
     assert preset.settings == Settings(temperature=0.6)
     assert dict(zip(preset.prompts, preset.samples, strict=True)) == {"base": 50, "cue": 50, "cot": 20}
     assert preset.prompts == BUILT_IN
 
 
-def test_their_models() -> None:
+def test_presets_have_the_providers_and_models_of_the_paper() -> None:
     assert {name: (preset.provider, preset.model) for name, preset in PRESETS.items()} == {
         "gemini": ("gemini", "gemini-2.0-flash-001"),
         "gpt": ("openai", "gpt-4.1-mini"),
@@ -44,7 +44,7 @@ def test_their_models() -> None:
     assert {PRESETS[name].provider for name in ("gemini", "gpt")} <= entry_points(group=ENTRY_POINTS).names
 
 
-def test_as_options() -> None:
+def test_preset_options_are_the_equivalent_command_line_options() -> None:
     assert " ".join(PRESETS["gemini"].options) == (
         "--provider gemini --model gemini-2.0-flash-001 --prompt base,cue,cot --samples 50,50,20 "
         "--respondent gemini --temperature 0.6"

@@ -1,4 +1,4 @@
-"""What the how-tos on providers show works: each recipe against a server of its protocol, and one's own provider."""
+"""Test the how-tos on providers: each recipe with a server of its protocol, and the custom provider."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
 
 
 def recipes() -> dict[str, str]:
-    """The commands below each heading; a heading's second one is "compatible"."""
+    """Return the commands below each heading; the second one of a heading is named "compatible"."""
     text = (HOW_TO / "providers.md").read_text(encoding="utf-8")
     found = {}
     for heading, section in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
@@ -54,13 +54,13 @@ def recipes() -> dict[str, str]:
     return found
 
 
-def test_each_recipe_is_run() -> None:
+def test_recipes_in_the_how_to_equal_those_in_this_file() -> None:
     assert recipes().keys() == RECIPES.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_of_the_how_to_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     lines = recipes()[name].replace("\\\n", " ").splitlines()
@@ -69,7 +69,7 @@ def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     speaks, base_path = RECIPES[name]
     data = dataset(tmp_path / "data", images=2)
     with serve(speaks(), base_path=base_path) as server:
-        # What comes later counts: ours is the server, and fewer images and samples.
+        # Later options override earlier ones: use our server, and fewer images and samples.
         ours = ["--base-url", server.url, "--out", str(tmp_path / "out"), "--limit", "1", "--samples", "3,2,2"]
         done = here("run", str(data), *shown[3:], *ours, env=keys)
         assert done.returncode == 0, said(done)
@@ -87,14 +87,14 @@ def test_a_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_a_provider_in_30_lines(tmp_path: Path) -> None:
+def test_custom_provider_of_the_how_to_has_at_most_30_lines_and_finds_the_ball(tmp_path: Path) -> None:
     written = [line for line in listing("python").splitlines() if line.strip()]
     assert len(written) <= 30
     assert max(map(len, written)) <= 120
     package = install(tmp_path / "package")
     data = dataset(tmp_path / "data", images=1)
     pixels = np.zeros((360, 640, 3), np.uint8)
-    # The cell C7: the third row of 60 pixels, the seventh column of 64.
+    # Cell C7 is in the third row of 60 pixels and the seventh column of 64 pixels.
     pixels[120:180, 384:448] = 255
     Image.fromarray(pixels).save(data / "images" / "soccer" / "1.png")
     (shown,) = re.findall("^spotball (run .*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

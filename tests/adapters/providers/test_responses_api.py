@@ -1,8 +1,7 @@
-"""When the provider `openai` uses the Responses API; `conformance` has what it does with it."""
+"""Test when the provider `openai` uses the Responses API; `conformance` tests how it uses it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speaks_responses import ResponsesProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest
+from tests.failures import raises
 
 REQUIRED = "This model is only supported in v1/responses and not in v1/chat/completions."
 
@@ -25,7 +25,7 @@ class BothProtocols(OpenAIProtocol):
     """A server with both APIs.
 
     Args:
-        refusal: status and message with which it refuses chat completions; None if it takes them.
+        refusal: The status and message of its error for chat completions; None if it supports them.
     """
 
     def __init__(self, refusal: tuple[int, str] | None) -> None:
@@ -63,7 +63,7 @@ def paths(server: LoopbackServer) -> list[str]:
     return [seen.path.removeprefix("/v1/") for seen in server.seen]
 
 
-def test_a_model_that_requires_it_is_reached_by_it_from_then_on(server: LoopbackServer) -> None:
+def test_model_that_requires_the_responses_api_switches_to_it_permanently(server: LoopbackServer) -> None:
     provider = OpenAI(access(server.url))
     first, second = ask(provider, request(1, 2, 3), request(2))
     assert isinstance(first, Answer), first
@@ -73,15 +73,15 @@ def test_a_model_that_requires_it_is_reached_by_it_from_then_on(server: Loopback
     assert (first.requests, second.requests) == (2, 1)
 
 
-def test_it_is_used_at_once_if_it_is_named(server: LoopbackServer) -> None:
+def test_api_responses_uses_the_responses_api_from_the_first_request(server: LoopbackServer) -> None:
     provider = OpenAI(access(server.url, api="responses"))
     assert provider.max_samples == 1
     assert answer(provider, request()).requests == 1
     assert paths(server) == ["responses"]
 
 
-def test_it_is_not_used_if_chat_completions_are_named(server: LoopbackServer) -> None:
-    with pytest.raises(PermanentError, match="HTTP 404: This model is only supported in v1/responses") as raised:
+def test_api_chat_does_not_switch_to_the_responses_api(server: LoopbackServer) -> None:
+    with raises(PermanentError, "request-rejected") as raised:
         answer(OpenAI(access(server.url, api="chat")), request())
     assert paths(server) == ["chat/completions"]
     assert raised.value.requests == 1
@@ -90,25 +90,24 @@ def test_it_is_not_used_if_chat_completions_are_named(server: LoopbackServer) ->
 @pytest.mark.parametrize(
     ("status", "message"), [(404, "The model `x` does not exist"), (403, REQUIRED), (400, "Unsupported value")]
 )
-def test_it_is_not_used_for_other_refusals(status: int, message: str) -> None:
+def test_other_refusals_do_not_switch_to_the_responses_api(status: int, message: str) -> None:
     with serve(BothProtocols((status, message))) as server:
-        with pytest.raises(PermanentError, match=re.escape(f"HTTP {status}: {message}")):
+        with raises(PermanentError, "request-rejected"):
             answer(OpenAI(access(server.url)), request())
         assert set(paths(server)) == {"chat/completions"}
 
 
-def test_a_server_without_it_is_asked_once_more_only(server: LoopbackServer) -> None:
+def test_api_responses_on_a_server_without_it_raises_permanent_error_after_one_request(server: LoopbackServer) -> None:
     with serve(OpenAIProtocol()) as chat_only:
-        with pytest.raises(PermanentError, match="HTTP 404: unknown path /v1/responses") as raised:
+        with raises(PermanentError, "request-rejected") as raised:
             answer(OpenAI(access(chat_only.url, api="responses")), request())
         assert raised.value.requests == 1
 
 
-def test_a_seed_is_refused_before_the_first_request_or_at_the_switch(server: LoopbackServer) -> None:
-    with pytest.raises(OptionError, match=r"the Responses API does not support a seed\. Remove --seed"):
+def test_seed_with_the_responses_api_is_an_error_in_check_and_at_the_switch(server: LoopbackServer) -> None:
+    with raises(OptionError, "unsupported-option:--seed"):
         OpenAI(access(server.url, api="responses")).check(Settings(seed=1))
-    said = f"127.0.0.1: gpt-4.1-mini requires the Responses API: {'the Responses API does not support a seed'}"
-    with pytest.raises(PermanentError, match=said):
+    with raises(PermanentError, "request-rejected"):
         answer(OpenAI(access(server.url)), request(seed=1))
     assert paths(server) == ["chat/completions"]
 
@@ -116,19 +115,19 @@ def test_a_seed_is_refused_before_the_first_request_or_at_the_switch(server: Loo
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"extra_body": {"input": []}}, "must not set 'input'. Use --prompt instead"),
-        ({"extra_body": {"max_output_tokens": 9}}, "Use --max-output-tokens instead"),
-        ({"extra_body": {"background": True}}, "must not set 'background'"),
-        ({"extra_body": {"reasoning": {}}, "reasoning_effort": "low"}, "sets 'reasoning' and --reasoning-effort"),
-        ({"reasoning_effort": " "}, "--reasoning-effort is empty"),
+        ({"extra_body": {"input": []}}, "conflicting-options:--extra-body"),
+        ({"extra_body": {"max_output_tokens": 9}}, "conflicting-options:--extra-body"),
+        ({"extra_body": {"background": True}}, "conflicting-options:--extra-body"),
+        ({"extra_body": {"reasoning": {}}, "reasoning_effort": "low"}, "conflicting-options:--extra-body"),
+        ({"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
     ],
 )
-def test_fields_that_are_set_in_another_way(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_check_of_extra_body_fields_with_their_own_option_is_an_error(settings: dict[str, Any], message: str) -> None:
+    with raises(OptionError, message):
         OpenAI(access("http://127.0.0.1:1/v1", api="responses")).check(Settings(**settings))
 
 
-def test_a_run_by_name_and_without(server: LoopbackServer, tmp_path: Any) -> None:
+def test_run_uses_the_responses_api_by_option_or_by_switching(server: LoopbackServer, tmp_path: Any) -> None:
     data = dataset(tmp_path / "data", images=2)
     line = ("run", str(data), "--model", "m", "--prompt", "base", "--samples", "2", "--base-url", server.url)
     chosen = here(*line, "--provider", "openai", "--api", "responses", "--out", str(tmp_path / "chosen"), env={})

@@ -1,4 +1,4 @@
-"""How long a server asks to wait, and which numbers of tokens are kept."""
+"""Test the pauses that servers request, and the largest token count that is stored."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ def http_date(at: datetime) -> str:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_when_to_come_back(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_reads_seconds_and_milliseconds_and_ignores_invalid_values(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert retry_after(headers) == seconds
 
 
-def test_when_to_come_back_as_a_date() -> None:
+def test_retry_after_reads_a_date_relative_to_the_clock_of_the_server() -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     soon = retry_after({"retry-after": http_date(now + timedelta(seconds=90))})
     assert soon is not None
     assert 0 < soon <= 90
-    # An hour off from our clock: only the server's own counts.
+    # The server's clock is an hour behind ours, so only its own date may be used.
     theirs = now - timedelta(hours=1)
     assert retry_after({"retry-after": http_date(theirs + timedelta(seconds=30)), "date": http_date(theirs)}) == 30.0
     assert retry_after({"retry-after": http_date(now - timedelta(days=1))}) == 0.0
@@ -48,16 +50,16 @@ def test_when_to_come_back_as_a_date() -> None:
     ("details", "seconds"),
     [([{"retryDelay": "34s"}], 34.0), ([7, {"retryDelay": "0.5s"}], 0.5), ([{"retryDelay": 3}], None), ("34s", None)],
 )
-def test_when_to_come_back_in_a_body(details: object, seconds: float | None) -> None:
+def test_retry_delay_reads_the_pause_from_the_error_details(details: object, seconds: float | None) -> None:
     assert retry_delay({"error": {"details": details}}) == seconds
-    # As Google's compatible endpoint has it.
+    # Google's OpenAI-compatible endpoint wraps the error in a list.
     assert retry_delay([{"error": {"details": details}}]) == seconds
 
 
 @pytest.mark.parametrize("body", [None, [], {}, "busy", {"error": "busy"}, {"error": {"details": None}}])
-def test_a_body_that_does_not_say_when_to_come_back(body: object) -> None:
+def test_retry_delay_of_a_body_without_details_is_none(body: object) -> None:
     assert retry_delay(body) is None
 
 
-def test_the_most_tokens_can_be_stored_and_added() -> None:
+def test_sum_of_a_billion_maximum_token_counts_fits_in_64_bits() -> None:
     assert MOST_TOKENS * 10**9 < 2**63

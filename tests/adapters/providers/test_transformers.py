@@ -1,4 +1,4 @@
-"""The transformers provider with tiny models of two shapes, loaded and run for real on the CPU."""
+"""Test the transformers provider with tiny models of two architectures on the CPU."""
 
 import asyncio
 import dataclasses
@@ -33,6 +33,7 @@ from spotball_adapters.providers.protocol import (
 from spotball_adapters.providers.transformers import Transformers
 from tests.adapters.tiny_models import save_llama, save_qwen
 from tests.builders import scene
+from tests.failures import raises
 
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
@@ -95,7 +96,7 @@ def ask(provider: Provider, asked: Request) -> Answer:
 
 
 def run_alone(folder: Path, use: Callable[[Provider], Awaitable[Any]]) -> Any:
-    """Use a provider of its own, and close it."""
+    """Create a provider, call a function with it, and close it."""
 
     async def whole() -> Any:
         made = Transformers(Access(str(folder)))
@@ -108,7 +109,7 @@ def run_alone(folder: Path, use: Callable[[Provider], Awaitable[Any]]) -> Any:
 
 
 async def until(condition: Callable[[], bool], asked: asyncio.Task[Answer]) -> None:
-    """Wait until a condition holds. Fail if the request ends before, instead of waiting forever."""
+    """Wait until a condition holds, and fail if the request ends before that."""
     while not condition():
         if asked.done():
             pytest.fail(f"the request ended first: {asked.result()}")
@@ -116,7 +117,7 @@ async def until(condition: Callable[[], bool], asked: asyncio.Task[Answer]) -> N
 
 
 def with_generation(folder: Path, copy: Path, **changes: Any) -> Path:
-    """A copy of a model with another generation config."""
+    """Return a copy of a model with a changed generation config."""
     shutil.copytree(folder, copy)
     path = copy / "generation_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -124,7 +125,7 @@ def with_generation(folder: Path, copy: Path, **changes: Any) -> Path:
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[dict[str, Any]], None]) -> None:
-    """Have something done before each call of a module."""
+    """Call a function before each forward pass of a module."""
     forward = kind.forward
 
     @functools.wraps(forward)
@@ -136,7 +137,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[dict[st
 
 
 class Plain:
-    """The model used as the library's documentation says: one prompt, one reply."""
+    """The model used as in the documentation of the library, with one prompt and one reply."""
 
     def __init__(self, shape: Shape, asked: Request) -> None:
         from transformers import AutoImageProcessor, AutoTokenizer
@@ -171,14 +172,14 @@ class Plain:
         return str(self.tokenizer.decode(said, skip_special_tokens=True, clean_up_tokenization_spaces=False))
 
     def first_token(self, temperature: float) -> Any:
-        """Probabilities of the reply's first token."""
+        """Return the probabilities of the first token of the reply."""
         with torch.no_grad():
             logits = self.model(**self.inputs).logits[0, -1].double()
         return (logits / temperature).softmax(-1).numpy()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_likeliest_reply_is_the_librarys(shape: Shape, provider: Provider, seed: int) -> None:
+def test_greedy_reply_equals_that_of_the_library(shape: Shape, provider: Provider, seed: int) -> None:
     asked = request((1,), temperature=0, shown=picture(seed), tokens=24)
     answer = ask(provider, asked)
     plain = Plain(shape, asked)
@@ -186,7 +187,9 @@ def test_the_likeliest_reply_is_the_librarys(shape: Shape, provider: Provider, s
     assert answer.input_tokens == plain.inputs["input_ids"].shape[1]
 
 
-def test_the_image_is_encoded_once(shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_is_encoded_once_per_request_for_all_samples(
+    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoded: list[tuple[int, ...]] = []
     watch(monkeypatch, shape.tower, lambda given: encoded.append(tuple(given["pixels"].shape)))
     ask(provider, request((1,)))
@@ -197,7 +200,9 @@ def test_the_image_is_encoded_once(shape: Shape, provider: Provider, monkeypatch
     assert answer.model == provider.model
 
 
-def test_the_prompt_is_read_once(shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompt_is_processed_once_per_request_for_all_samples(
+    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[tuple[int, ...]] = []
     watch(monkeypatch, shape.model, lambda given: read.append(tuple(given["input_ids"].shape)))
     answer = ask(provider, request())
@@ -205,7 +210,7 @@ def test_the_prompt_is_read_once(shape: Shape, provider: Provider, monkeypatch: 
     assert set(read[1:]) == {(10, 1)}
 
 
-def test_a_reply_does_not_depend_on_what_is_asked_with_it(provider: Provider) -> None:
+def test_seeded_reply_does_not_depend_on_the_other_samples_of_the_request(provider: Provider) -> None:
     together = ask(provider, request())
     alone = [ask(provider, request((sample,))) for sample in TENS]
     assert together.replies == tuple(one.replies[0] for one in alone)
@@ -213,7 +218,7 @@ def test_a_reply_does_not_depend_on_what_is_asked_with_it(provider: Provider) ->
     assert ask(provider, request((7, 2))).replies == (together.replies[6], together.replies[1])
 
 
-def test_samples_images_questions_and_seeds_draw_apart(provider: Provider) -> None:
+def test_seeded_reply_differs_by_sample_image_question_and_seed(provider: Provider) -> None:
     texts = [reply.text for reply in ask(provider, request()).replies]
     assert len(set(texts)) == len(texts)
     assert ask(provider, request((1,))).replies[0].text == texts[0]
@@ -225,11 +230,11 @@ def test_samples_images_questions_and_seeds_draw_apart(provider: Provider) -> No
     assert all(ask(provider, other).replies[0].text != texts[0] for other in others)
 
 
-def test_without_a_seed_replies_differ(provider: Provider) -> None:
+def test_replies_without_a_seed_differ_between_requests(provider: Provider) -> None:
     assert ask(provider, request(seed=None)).replies != ask(provider, request(seed=None)).replies
 
 
-def test_first_tokens_are_drawn_as_often_as_the_model_says(shape: Shape, provider: Provider) -> None:
+def test_first_tokens_follow_the_distribution_of_the_model(shape: Shape, provider: Provider) -> None:
     asked = request(tuple(range(1, 51)), temperature=1.3, tokens=1)
     expected = _most_likely(Plain(shape, asked).first_token(1.3), most=50)
     counts: Counter[str] = Counter()
@@ -238,7 +243,7 @@ def test_first_tokens_are_drawn_as_often_as_the_model_says(shape: Shape, provide
         counts.update(reply.text + reply.finish for reply in ask(provider, part).replies)
     names = _names(shape)
     seen = np.array([counts[name] for name in names])
-    # Bytes that are no text of their own look alike.
+    # Different tokens of incomplete bytes decode to the same text.
     shared = {name: sum(expected[at] for at, other in enumerate(names) if other == name) * 1000 for name in names}
     observed = np.array([seen[names.index(name)] for name in shared])
     wanted = np.array(list(shared.values()))
@@ -251,13 +256,13 @@ def test_first_tokens_are_drawn_as_often_as_the_model_says(shape: Shape, provide
 
 
 def _most_likely(probabilities: Any, most: int) -> Any:
-    """What is left of a distribution when only the likeliest are kept: the library's default."""
+    """Keep only the most likely tokens of a distribution, as the library does by default (top-k)."""
     kept = np.where(probabilities >= np.sort(probabilities)[-most], probabilities, 0)
     return kept / kept.sum()
 
 
 def _names(shape: Shape) -> list[str]:
-    """What a reply of each one token looks like."""
+    """Return the text and finish of a reply that consists of one token, for each token."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(shape.folder)
     ends = json.loads((shape.folder / "generation_config.json").read_text())["eos_token_id"]
     ends = ends if isinstance(ends, list) else [ends]
@@ -267,7 +272,7 @@ def _names(shape: Shape) -> list[str]:
     ]
 
 
-def test_top_p_leaves_the_likeliest(shape: Shape, provider: Provider) -> None:
+def test_top_p_samples_only_from_the_nucleus(shape: Shape, provider: Provider) -> None:
     asked = request(tuple(range(1, 51)), temperature=1.3, top_p=0.2, tokens=1)
     likely = _most_likely(Plain(shape, asked).first_token(1.3), most=50)
     order = np.argsort(-likely)
@@ -279,7 +284,7 @@ def test_top_p_leaves_the_likeliest(shape: Shape, provider: Provider) -> None:
     assert not {reply.text + reply.finish for reply in ask(provider, everything).replies} <= said
 
 
-def test_temperature_0_makes_one_reply_for_all(
+def test_temperature_0_generates_one_reply_for_all_samples(
     shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[tuple[int, ...]] = []
@@ -291,14 +296,14 @@ def test_temperature_0_makes_one_reply_for_all(
     assert answer.output_tokens == 10 * len(read)
 
 
-def test_the_image_is_seen(shape: Shape, provider: Provider) -> None:
+def test_reply_depends_on_the_image(shape: Shape, provider: Provider) -> None:
     first, second = (Plain(shape, request(shown=picture(seed))).first_token(1.0) for seed in (0, 1))
     assert not np.allclose(first, second, atol=1e-3)
     texts = {ask(provider, request((1,), temperature=0, shown=picture(seed))).replies[0].text for seed in range(6)}
     assert len(texts) > 1
 
 
-def test_replies_end_where_the_model_ends_them(shape: Shape, tmp_path: Path) -> None:
+def test_replies_end_at_eos_tokens_or_the_token_limit(shape: Shape, tmp_path: Path) -> None:
     asked = request(tuple(range(1, 41)), tokens=4, temperature=1.0)
     endless = run_alone(
         with_generation(shape.folder, tmp_path / "endless", eos_token_id=None), lambda made: made.ask(asked)
@@ -318,7 +323,7 @@ def test_replies_end_where_the_model_ends_them(shape: Shape, tmp_path: Path) -> 
         assert reply.finish == "stop" or reply.text == longer.text
 
 
-def test_special_tokens_are_no_text_and_text_comes_whole(shape: Shape) -> None:
+def test_text_omits_special_tokens_and_keeps_the_rest_unchanged(shape: Shape) -> None:
     from spotball_adapters.providers.local_model import loaded
 
     local = loaded(str(shape.folder))
@@ -327,7 +332,9 @@ def test_special_tokens_are_no_text_and_text_comes_whole(shape: Shape) -> None:
     assert local.text([*tokens, local.processor.tokenizer.eos_token_id]) == said
 
 
-def test_without_settings_the_models_own_hold(shape: Shape, provider: Provider, tmp_path: Path) -> None:
+def test_request_without_settings_uses_the_generation_config_of_the_model(
+    shape: Shape, provider: Provider, tmp_path: Path
+) -> None:
     plain = request(temperature=None, seed=None)
     assert len(set(ask(provider, plain).replies)) == 1
     folder = with_generation(shape.folder, tmp_path / "own", do_sample=True, temperature=0.9)
@@ -335,13 +342,13 @@ def test_without_settings_the_models_own_hold(shape: Shape, provider: Provider, 
     assert len(set(answer.replies)) > 1
 
 
-def test_a_model_that_makes_temperature_meaningless_is_refused(shape: Shape, tmp_path: Path) -> None:
+def test_temperature_with_top_k_1_in_the_generation_config_raises_permanent_error(shape: Shape, tmp_path: Path) -> None:
     folder = with_generation(shape.folder, tmp_path / "one", do_sample=True, top_k=1)
-    with pytest.raises(PermanentError, match="`top_k` to 1"):
+    with raises(PermanentError, "unsupported-option"):
         run_alone(folder, lambda made: made.ask(request()))
 
 
-def test_little_memory_makes_smaller_lots_of_one_encoding(
+def test_out_of_memory_reduces_the_batch_and_encodes_the_image_only_once(
     shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = ask(provider, request())
@@ -365,16 +372,16 @@ def test_little_memory_makes_smaller_lots_of_one_encoding(
     assert Counter(width for width in widths if width > 3) == {10: 1, 5: 1}
 
 
-def test_too_little_memory_is_said(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_for_one_sample_raises_permanent_error(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: dict[str, Any]) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
     watch(monkeypatch, shape.model, none)
-    with pytest.raises(PermanentError, match="cpu does not have enough memory"):
+    with raises(PermanentError, "out-of-memory"):
         run_alone(shape.folder, lambda made: made.ask(request()))
 
 
-def test_other_faults_are_not_hidden(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_runtime_errors_are_passed_on(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: dict[str, Any]) -> None:
         raise RuntimeError("shapes cannot be multiplied")
 
@@ -383,7 +390,9 @@ def test_other_faults_are_not_hidden(shape: Shape, monkeypatch: pytest.MonkeyPat
         run_alone(shape.folder, lambda made: made.ask(request()))
 
 
-def test_the_event_loop_stays_free_and_requests_take_turns(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generation_does_not_block_the_event_loop_and_requests_run_one_by_one(
+    shape: Shape, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started, go = threading.Event(), threading.Event()
     waited: list[bool] = []
     order: list[int] = []
@@ -409,7 +418,7 @@ def test_the_event_loop_stays_free_and_requests_take_turns(shape: Shape, monkeyp
     assert set(second) == {3}
 
 
-def test_a_request_that_nobody_waits_for_ends(shape: Shape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_request_stops_its_generation(shape: Shape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = with_generation(shape.folder, tmp_path / "endless", eos_token_id=None)
     steps: list[int] = []
     watch(monkeypatch, shape.model, lambda _: steps.append(1))
@@ -426,7 +435,7 @@ def test_a_request_that_nobody_waits_for_ends(shape: Shape, tmp_path: Path, monk
     assert len(steps) < 1000
 
 
-def test_closing_ends_what_is_under_way(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_close_stops_the_running_request_with_permanent_error(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     started = threading.Event()
     watch(monkeypatch, shape.model, lambda _: started.set())
 
@@ -434,41 +443,41 @@ def test_closing_ends_what_is_under_way(shape: Shape, monkeypatch: pytest.Monkey
         asked = asyncio.create_task(made.ask(request(tokens=3000)))
         await until(started.is_set, asked)
         await made.close()
-        with pytest.raises(PermanentError, match="closed"):
+        with raises(PermanentError, "provider-failed"):
             await asked
 
     run_alone(shape.folder, close)
 
 
-def test_conversations_have_turns(provider: Provider) -> None:
+def test_longer_conversation_has_more_input_tokens(provider: Provider) -> None:
     turns = (*QUESTION, Message("assistant", "In D5."), Message("user", "Are you sure?"))
     longer = ask(provider, request((1,), messages=turns))
     assert (longer.input_tokens or 0) > (ask(provider, request((1,))).input_tokens or 0)
 
 
-def test_who_is_shown_nothing_needs_no_picture(provider: Provider) -> None:
-    # As a judge of replies is asked.
+def test_request_without_an_image_message_needs_no_image(provider: Provider) -> None:
+    # Judges get requests like this.
     nothing = Picture(b"", "", 0, 0)
     found = ask(provider, request((1, 2), messages=(Message("user", "A or B?"),), shown=nothing))
     assert len(found.replies) == 2
 
 
-def test_messages_that_a_template_refuses_are_said(tmp_path: Path) -> None:
+def test_messages_that_the_chat_template_rejects_raise_permanent_error(tmp_path: Path) -> None:
     messages = (Message("system", "Be brief."), *QUESTION)
-    with pytest.raises(PermanentError, match=r"rejects the messages \(no system messages beside images\)"):
+    with raises(PermanentError, "unusable-model"):
         run_alone(save_llama(tmp_path), lambda made: made.ask(request(messages=messages)))
 
 
-def test_messages_that_a_template_drops_are_said(tmp_path: Path) -> None:
+def test_messages_that_the_chat_template_omits_raise_permanent_error(tmp_path: Path) -> None:
     folder = save_qwen(tmp_path)
     template = folder / "chat_template.jinja"
     template.write_text("{% for message in messages if message['role'] == 'user' %}" + template.read_text()[29:])
     messages = (Message("system", "Be brief."), *QUESTION)
-    with pytest.raises(PermanentError, match="omits the text of the system"):
+    with raises(PermanentError, "unusable-model"):
         run_alone(folder, lambda made: made.ask(request(messages=messages)))
 
 
-def test_versions_name_the_libraries_and_the_device(provider: Provider) -> None:
+def test_versions_contain_torch_transformers_and_the_device(provider: Provider) -> None:
     versions = provider.versions()
     assert versions["torch"] == torch.__version__
     assert versions["transformers"] == transformers.__version__
@@ -477,7 +486,7 @@ def test_versions_name_the_libraries_and_the_device(provider: Provider) -> None:
     assert provider.image_tokens(640, 360) is None
 
 
-def test_a_run_asks_the_model(shape: Shape, tmp_path: Path) -> None:
+def test_run_with_a_local_model_is_reproducible_with_a_seed(shape: Shape, tmp_path: Path) -> None:
     from tests.adapters.run_process import dataset, expected, here, replies, rows, said
 
     data = dataset(tmp_path / "data", images=2)
@@ -499,18 +508,18 @@ def refusal(model: str) -> str:
     return str(caught.value)
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_model_folder_raises_permanent_error(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
     assert refusal(str(folder)) == f"--model: the folder {folder} does not exist. Correct the path"
 
 
-def test_a_folder_without_a_model_is_said(tmp_path: Path) -> None:
+def test_folder_without_a_model_raises_a_one_line_permanent_error(tmp_path: Path) -> None:
     said = refusal(str(tmp_path))
     assert said.startswith(f"{tmp_path}: cannot be loaded: ")
     assert "\n" not in said
 
 
-def test_a_model_of_text_alone_is_refused(tmp_path: Path) -> None:
+def test_text_only_model_raises_permanent_error(tmp_path: Path) -> None:
     config = transformers.LlamaConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     config.save_pretrained(tmp_path)
     assert (
@@ -519,13 +528,13 @@ def test_a_model_of_text_alone_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_without_a_chat_template_is_refused(tmp_path: Path) -> None:
+def test_model_without_a_chat_template_raises_permanent_error(tmp_path: Path) -> None:
     folder = save_qwen(tmp_path)
     (folder / "chat_template.jinja").unlink()
     assert "no chat template" in refusal(str(folder))
 
 
-def test_a_name_that_cannot_be_had_is_said_without_the_token() -> None:
+def test_unavailable_model_raises_a_one_line_error_without_the_token() -> None:
     code = (
         "from spotball_adapters.providers.protocol import PermanentError\n"
         "from spotball_adapters.providers.local_model import loaded\n"

@@ -1,4 +1,4 @@
-"""Parsing: what replies answer, held by a table of them, and what must hold for any."""
+"""Test the parse policy `strict` with a table of replies and with arbitrary replies."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def grid_of(reply: dict[str, Any]) -> Grid:
 
 
 @pytest.mark.parametrize("reply", REPLIES, ids=[f"{i}: {reply['text'][-40:]!r}" for i, reply in enumerate(REPLIES)])
-def test_the_table_of_replies(reply: dict[str, Any]) -> None:
+def test_strict_parsing_of_each_reply_in_the_table_gives_the_expected_cell(reply: dict[str, Any]) -> None:
     parsed = parse(reply["text"], grid_of(reply), finish=reply.get("finish", "stop"))
     assert (parsed.cell, parsed.problem) == (reply.get("cell"), reply.get("problem"))
     if "reasoning" in reply:
         assert parsed.reasoning == reply["reasoning"]
 
 
-def test_the_table_is_large_and_has_every_problem() -> None:
+def test_table_has_over_200_replies_and_covers_every_problem() -> None:
     assert len(REPLIES) > 200
     assert len({reply["text"] + reply.get("finish", "") for reply in REPLIES}) == len(REPLIES)
     assert {reply["problem"] for reply in REPLIES if "problem" in reply} == PROBLEMS.keys()
@@ -44,14 +44,14 @@ def test_the_table_is_large_and_has_every_problem() -> None:
 
 @pytest.mark.parametrize("word", [word for words in CELL_WORDS.values() for word in words])
 @pytest.mark.parametrize("colon", [":", "：", " :", "﹕"])
-def test_a_cell_in_other_languages(word: str, colon: str) -> None:
+def test_strict_policy_reads_the_word_cell_in_other_languages(word: str, colon: str) -> None:
     for said in (word, word.upper(), word.capitalize()):
         assert parse(f"They look left.\n{said}{colon} D4", STANDARD).cell == "D4"
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("sign", ["", "> "])
-def test_what_was_asked_is_no_answer(name: str, sign: str) -> None:
+def test_strict_parsing_of_the_repeated_prompt_gives_no_answer(name: str, sign: str) -> None:
     asked = sign + load_prompt(name).text.replace("\n", "\n" + sign)
     assert parse(asked, STANDARD).problem == "no answer"
     assert parse(asked.replace("<", "").replace(">", ""), STANDARD).problem == "no answer"
@@ -62,19 +62,21 @@ def test_what_was_asked_is_no_answer(name: str, sign: str) -> None:
 @pytest.mark.parametrize(
     ("label", "cols", "cell"), [("D1", 10, None), ("D1", 9, "D1"), ("D4", 39, "D4"), ("D4", 40, None)]
 )
-def test_a_number_that_may_have_been_going_on(finish: Any, label: str, cols: int, cell: str | None) -> None:
+def test_cut_off_reply_gives_no_cell_if_the_column_number_may_be_incomplete(
+    finish: Any, label: str, cols: int, cell: str | None
+) -> None:
     grid = Grid(6, cols, 640, 360)
     assert parse(f"Cell: {label}", grid, finish=finish) == Parsed(cell, None, None if cell else "cut off")
     assert parse(f"Cell: {label}", grid).cell == label
     assert parse(f"Cell: {label}.", grid, finish=finish).cell == label
 
 
-def test_letters_that_may_have_been_going_on() -> None:
+def test_cut_off_reply_gives_no_cell_if_the_row_letters_may_be_incomplete() -> None:
     assert parse("Cell: 4A", Grid(27, 10, 640, 360), finish="length").problem == "cut off"
     assert parse("Cell: 4A", Grid(26, 10, 640, 360), finish="length").cell == "A4"
 
 
-# What must hold for any reply --------------------------------------------------------------------------------
+# Properties of any reply ----------------------------------------------------------------------------------------
 
 GRIDS = st.builds(Grid, st.integers(1, 60), st.integers(1, 60), st.just(640), st.just(360))
 
@@ -120,11 +122,11 @@ FINISHES = st.sampled_from(["stop", "length", "filtered", "refused", "other"])
 
 
 @given(GRIDS, st.data())
-def test_every_spelling_of_every_cell_is_read(grid: Grid, data: st.DataObject) -> None:
+def test_strict_policy_reads_every_spelling_of_every_cell(grid: Grid, data: st.DataObject) -> None:
     label = data.draw(st.sampled_from(grid.labels))
     letters, number = re.fullmatch(r"([A-Z]+)(\d+)", label).groups()  # type: ignore[union-attr]
     spelling = data.draw(st.sampled_from(SPELLINGS))
-    assume(len(letters) == 1 or not spelling.startswith("({low}"))  # "(aa,3)" is taken for words
+    assume(len(letters) == 1 or not spelling.startswith("({low}"))  # "(aa,3)" is read as words
     said = spelling.format(row=letters, low=letters.lower(), col=number)
     line = data.draw(st.sampled_from([form for form in LABELS if not (form.startswith("{{") and "\\" in said)]))
     assert parse(f"They look left.\n{line.format(said)}", grid) == Parsed(label, "They look left.", None)
@@ -133,21 +135,23 @@ def test_every_spelling_of_every_cell_is_read(grid: Grid, data: st.DataObject) -
 
 
 @given(ANY_TEXT | st.text(), GRIDS, FINISHES)
-def test_a_reply_never_fails_and_no_cell_is_invented(text: str, grid: Grid, finish: Any) -> None:
+def test_strict_parsing_of_any_reply_returns_only_a_cell_that_is_in_the_text(
+    text: str, grid: Grid, finish: Any
+) -> None:
     parsed = parse(text, grid, finish=finish)
     assert (parsed.cell is None) == (parsed.problem in PROBLEMS)
     if parsed.cell is None:
         return
     assert parsed.cell in grid.labels
     letters, number = re.fullmatch(r"([A-Z]+)(\d+)", parsed.cell).groups()  # type: ignore[union-attr]
-    # Letters and number stand in the text, neither as part of something longer, with no word between but these.
+    # The text contains the letters and the number as whole tokens, with only these words between them.
     row, col = rf"(?<![A-Z]){letters}(?![A-Z])", rf"(?<![0-9])0*{number}(?![0-9])"
     between = r"[\W_]{0,16}(?:AND|ROW|COL|COLUMN)?[\W_]{0,16}" * 2
     assert re.search(f"{row}{between}{col}|{col}{between}{row}", plain(text).upper())
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(STANDARD.labels))
-def test_the_last_line_counts_whatever_stands_before(before: str, after: str, label: str) -> None:
+def test_strict_policy_uses_the_cell_line_regardless_of_text_around_it(before: str, after: str, label: str) -> None:
     assume("{" not in before and "<think" not in before)
     assert parse(f"{before}\n\nReasoning: x\nCell: {label}\n", STANDARD).cell == label
     quiet = re.sub(r"(?i)cell|think|[{}|]", "", plain(after))
@@ -155,7 +159,7 @@ def test_the_last_line_counts_whatever_stands_before(before: str, after: str, la
 
 
 @given(ANY_TEXT.filter(lambda text: not re.search(r"(?i)cell", plain(text))))
-def test_without_the_word_only_a_cell_alone_is_an_answer(text: str) -> None:
+def test_strict_parsing_of_a_sentence_without_the_word_cell_gives_no_cell(text: str) -> None:
     assume("think" not in text)
     assert parse(f"The players are over there. {text}", STANDARD).cell is None
 
@@ -183,10 +187,10 @@ UNITS = (
 
 
 LONG = 1_000_000 if THOROUGH else 50_000
-"""Characters of a long reply. If the time grew with the square of the length, the shorter one would take minutes."""
+"""Length of a long reply in characters. In quadratic time, even the shorter one would take minutes."""
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_long_reply_takes_its_time_and_no_more(unit: str) -> None:
+def test_strict_parsing_of_a_long_repetitive_reply_takes_linear_time(unit: str) -> None:
     parsed = parse(unit * (LONG // len(unit)) + "\nCell: D4", STANDARD)
     assert parsed.cell == (None if unit == "<think>" else "D4")

@@ -1,4 +1,4 @@
-"""What no run may lose or double: killed, without room on the disk, started twice, met with faults; as processes."""
+"""Test that runs neither lose nor repeat replies after kills, full disks, concurrent starts, and server faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.disks import small_disk
 
 Question = tuple[str, int]
-"""A question as the server knows it, and the sample that was asked for."""
+"""The identifier of a question on the server, and the sample."""
 
 PASSING: tuple[Fault, ...] = (
     DROP,
@@ -36,18 +36,18 @@ PASSING: tuple[Fault, ...] = (
 
 @pytest.fixture
 def server() -> Iterator[LoopbackServer]:
-    """One reply a request, as from servers that ignore `n`: many requests, and rests that are asked for again."""
+    """Start a server that ignores `n` and returns one reply per request, so that a run needs many requests."""
     with serve(OpenAIProtocol(give=1)) as started:
         yield started
 
 
 def asked(server: LoopbackServer) -> list[Question]:
-    """What was asked, in order: with `--seed 1`, a request's seed is the number of its sample."""
+    """Return the received questions in order. With `--seed 1`, the seed of a request is its sample number."""
     return [(one.question, one.settings["seed"]) for one in server.asked]
 
 
 def stored(out: Path) -> dict[Question, str]:
-    """The replies that are stored, as the server gave them."""
+    """Return the stored replies by question and sample."""
     if not (out / "run.sqlite").exists() or query(out, "PRAGMA user_version") == [(0,)]:
         return {}
     found = {}
@@ -77,7 +77,7 @@ def kill_and_go_on(
     concurrency: int,
     rng: random.Random,
 ) -> None:
-    """Kill the run so many times, each at a random moment, and check each time that nothing stored is asked again."""
+    """Kill the run repeatedly at random moments, and check that no stored request is repeated."""
     line = command(data, out, server.url, *options, "--seed", "1", "--concurrency", str(concurrency))
     kept: dict[Question, str] = {}
     for number in range(kills):
@@ -85,7 +85,7 @@ def kill_and_go_on(
         enough = before + rng.randrange(120)
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as child:
             if number % 3 == 2:
-                # Some while it starts: in the middle of imports, of making the store, of drawing.
+                # Kill every third process during its start: while it imports, creates the store, or draws images.
                 time.sleep(rng.random())
             while number % 3 != 2 and len(asked(server)) < enough and child.poll() is None:
                 time.sleep(0.001)
@@ -104,7 +104,7 @@ def kill_and_go_on(
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(server: LoopbackServer, tmp_path: Path) -> None:
+def test_run_after_kills_loses_no_reply_and_repeats_no_request(server: LoopbackServer, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
     server.delay = 0.01
     options = ("--prompt", "base,cot", "--samples", "20,8")
@@ -114,7 +114,7 @@ def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(server: LoopbackSer
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_killed_again_and_again(server: LoopbackServer, tmp_path: Path, seed: int) -> None:
+def test_run_after_many_kills_and_server_faults_is_complete(server: LoopbackServer, tmp_path: Path, seed: int) -> None:
     data, out = dataset(tmp_path / "data", images=10), tmp_path / "run"
     rng = random.Random(seed)
     server.delay = 0.01
@@ -125,7 +125,7 @@ def test_killed_again_and_again(server: LoopbackServer, tmp_path: Path, seed: in
 
 
 @pytest.mark.slow
-def test_the_whole_benchmark_with_five_percent_of_faults(server: LoopbackServer, tmp_path: Path) -> None:
+def test_run_of_the_whole_benchmark_with_5_percent_faults_is_complete(server: LoopbackServer, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=150), tmp_path / "run"
     rng = random.Random(0)
     server.keep = False
@@ -139,9 +139,11 @@ def test_the_whole_benchmark_with_five_percent_of_faults(server: LoopbackServer,
 
 
 @pytest.mark.slow
-def test_two_at_once_on_one_folder(server: LoopbackServer, tmp_path: Path) -> None:
+def test_second_run_in_the_same_folder_is_an_error_and_the_first_completes(
+    server: LoopbackServer, tmp_path: Path
+) -> None:
     data, out = dataset(tmp_path / "data", images=2), tmp_path / "run"
-    server.delay = 2  # so that the first is there for as long as the second takes to start
+    server.delay = 2  # the first process must still run when the second one starts
     options = ("--prompt", "base", "--samples", "10", "--concurrency", "2")
     line = command(data, out, server.url, *options)
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as first:
@@ -169,7 +171,7 @@ def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: 
 
 
 @pytest.mark.slow
-def test_a_full_disk(server: LoopbackServer, tmp_path: Path) -> None:
+def test_run_on_a_full_disk_stops_with_an_error_and_can_be_resumed(server: LoopbackServer, tmp_path: Path) -> None:
     data, options = dataset(tmp_path / "data", images=4), ("--prompt", "base", "--samples", "60", "--seed", "1")
     with small_disk(tmp_path / "disk", megabytes=16) as disk:
         out, filler = disk / "run", disk / "filler"
@@ -191,8 +193,10 @@ def test_a_full_disk(server: LoopbackServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_that_may_not_grow(server: LoopbackServer, tmp_path: Path) -> None:
-    # What a quota does; needs no rights to mount.
+def test_run_with_a_file_size_limit_stops_with_an_error_and_can_be_resumed(
+    server: LoopbackServer, tmp_path: Path
+) -> None:
+    # The file size limit simulates a quota, without the rights to mount a file system.
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
     options = ("--prompt", "base", "--samples", "60", "--seed", "1")
 

@@ -1,4 +1,4 @@
-"""Requests and tokens a minute, and pauses, by the event loop's own clock."""
+"""Test limits of requests and tokens per minute, and pauses, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spotball_adapters.runs.limits import RateLimiter, Waits
 
 
 class Clockwork(asyncio.SelectorEventLoop):
-    """A loop whose time jumps to the next thing that is due, so that minutes pass at once."""
+    """An event loop whose clock jumps to the next scheduled event, so that tests do not wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ def passed(main: Coroutine[Any, Any, list[float]]) -> list[float]:
 
 
 async def through(limiter: RateLimiter, *amounts: float) -> list[float]:
-    """When requests of so many tokens, all waiting at once, get through, in seconds from the start."""
+    """Send requests with these token counts at once, and return the seconds until each one passes the limiter."""
     loop = asyncio.get_running_loop()
     start = loop.time()
 
@@ -49,25 +49,25 @@ async def through(limiter: RateLimiter, *amounts: float) -> list[float]:
     return list(await asyncio.gather(*(one(tokens) for tokens in amounts)))
 
 
-def test_without_limits_nothing_waits() -> None:
+def test_rate_limiter_without_limits_does_not_wait() -> None:
     assert passed(through(RateLimiter(), *[10**9] * 50)) == [0.0] * 50
 
 
 @given(per_minute=st.integers(1, 200), n=st.integers(1, 300))
-def test_no_minute_has_more_requests_than_are_allowed(per_minute: int, n: int) -> None:
+def test_rate_limiter_allows_at_most_requests_per_minute_in_any_minute(per_minute: int, n: int) -> None:
     times = passed(through(RateLimiter(requests_per_minute=per_minute), *[0] * n))
     assert len(times) == n
     for start in times:
         assert sum(start <= at < start + 60 - 1e-6 for at in times) <= per_minute
-    # Nor does it take longer than it has to.
+    # The requests must not wait longer than necessary.
     assert max(times) == pytest.approx((n - 1) * 60 / per_minute)
 
 
-def test_tokens_are_let_through_at_their_pace() -> None:
+def test_rate_limiter_spaces_requests_by_tokens_per_minute() -> None:
     assert passed(through(RateLimiter(tokens_per_minute=600), 100, 300, 50, 1)) == pytest.approx([0, 10, 40, 45])
 
 
-def test_what_turned_out_otherwise_is_made_up_for() -> None:
+def test_correct_adjusts_the_wait_by_the_actual_number_of_tokens() -> None:
     async def main() -> list[float]:
         limiter = RateLimiter(tokens_per_minute=600)
         first = await through(limiter, 100)
@@ -76,17 +76,17 @@ def test_what_turned_out_otherwise_is_made_up_for() -> None:
         limiter.correct(-40)
         return first + second + await through(limiter, 1)
 
-    # 100 + 200 tokens take 30 s; then 60 take 6.
+    # 100 + 200 tokens take 30 s; then 100 - 40 tokens take 6 s.
     assert passed(main()) == pytest.approx([0, 30, 6])
 
 
-def test_a_pause_holds_all_and_the_pace_goes_on_after_it() -> None:
+def test_pause_delays_all_requests_and_keeps_the_rate_afterward() -> None:
     async def main() -> list[float]:
         limiter = RateLimiter(requests_per_minute=60)
         waiting = asyncio.create_task(through(limiter, 0, 0, 0, 0, 0))
         await asyncio.sleep(1.5)
         limiter.pause(20)
-        limiter.pause(3)  # shorter: the longer one stands
+        limiter.pause(3)  # the longer pause stays in effect
         return await waiting
 
     assert passed(main()) == pytest.approx([0, 1, 21.5, 22.5, 23.5])
@@ -94,7 +94,7 @@ def test_a_pause_holds_all_and_the_pace_goes_on_after_it() -> None:
 
 class TestAnnouncements:
     def told(self, *amounts: float, pause: float = 0.0, **limits: float) -> list[str]:
-        """What is announced while requests of so many tokens get through."""
+        """Return the announcements while requests with these token counts pass the limiter."""
         lines: list[str] = []
 
         async def main() -> list[float]:
@@ -107,13 +107,13 @@ class TestAnnouncements:
         passed(main())
         return lines
 
-    def test_a_pause_is_announced_once_however_many_wait(self) -> None:
+    def test_pause_is_announced_once_for_all_waiting_requests(self) -> None:
         assert self.told(*[0] * 50, pause=45) == ["waiting 45 s: the server requested a pause: busy"]
 
-    def test_short_waits_are_not(self) -> None:
+    def test_short_waits_are_not_announced(self) -> None:
         assert self.told(*[0] * 50, pause=9.9, requests_per_minute=6.1) == []
 
-    def test_each_long_wait_for_a_limit_is(self) -> None:
+    def test_each_long_wait_for_a_limit_is_announced(self) -> None:
         assert (
             self.told(0, 0, 0, requests_per_minute=1)
             == ["waiting 1 min: the limit of requests per minute is reached"] * 2

@@ -1,4 +1,4 @@
-"""The missing replies, and their order."""
+"""Test which replies a plan still needs, and in which order it requests them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from spotball_core.errors import OptionError
 from spotball_core.schema.scene import Scene
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
+from tests.failures import raises
 
 THREE = (scene("1"), scene("2"), scene("1", "basketball"))
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> tuple[SamplePlan, int]:
-    """A plan of which anything may be stored, and how many samples go at once."""
+    """Draw a plan with random stored samples, and a number of samples per request."""
     sizes = draw(st.integers(1, 7)), draw(st.integers(1, 7))
     done = {}
     for one in THREE:
@@ -32,7 +33,7 @@ def plans(draw: st.DrawFn) -> tuple[SamplePlan, int]:
 
 
 @given(plans())
-def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tuple[SamplePlan, int]) -> None:
+def test_plan_requests_each_missing_sample_once_and_no_stored_sample(drawn: tuple[SamplePlan, int]) -> None:
     plan, at_once = drawn
     asked = Counter(
         (*ask.item.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
@@ -46,7 +47,7 @@ def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tup
                 def stored(step: int, name: str = prompt.name, key: tuple[str, str] = one.key, n: int = sample) -> bool:
                     return bool(plan.done[(*key, name, step)] & (1 << n))
 
-                # A sample whose cell is there needs none of its questions any more.
+                # A sample whose final reply is stored does not need the replies to its questions.
                 if not stored(final):
                     missing |= {(*one.key, prompt.name, s, sample) for s in range(final + 1) if not stored(s)}
     assert set(asked) == missing
@@ -54,7 +55,7 @@ def test_all_that_is_missing_is_asked_once_and_nothing_that_is_stored(drawn: tup
     assert all(len(ask.samples) <= at_once for ask in plan.asks(at_once))
 
 
-def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
+def test_plan_order_alternates_over_images_and_prompts() -> None:
     plan = SamplePlan(THREE, ((BASE, 4), (CHAIN, 2)), {})
     chains = [(chain.prompt.name, *chain.item.key, chain.samples) for chain in plan.chains(1)]
     each = [("soccer", "1"), ("soccer", "2"), ("basketball", "1")]
@@ -66,7 +67,7 @@ def test_what_is_asked_at_any_time_is_spread_over_images_and_prompts() -> None:
     ]
 
 
-def test_several_samples_go_together_but_last_steps_of_chains_do_not() -> None:
+def test_plan_batches_samples_except_for_the_last_step_of_a_chain() -> None:
     plan = SamplePlan(THREE[:1], ((BASE, 5), (CHAIN, 3)), {})
     assert [(ask.prompt.name, ask.step, ask.samples) for ask in plan.asks(3)] == [
         ("base", 0, (1, 2, 3)),
@@ -79,13 +80,13 @@ def test_several_samples_go_together_but_last_steps_of_chains_do_not() -> None:
     ]
 
 
-def test_gaps_are_filled() -> None:
+def test_plan_fills_gaps_between_stored_samples() -> None:
     done = {("soccer", "1", "base", 0): 0b11010}
     plan = SamplePlan(THREE[:1], ((BASE, 6),), done)
     assert [chain.samples for chain in plan.chains(2)] == [(2, 5), (6,)]
 
 
-def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
+def test_plan_is_computed_lazily() -> None:
     class Counting(dict[tuple[str, str, str, int], int]):
         looked = 0
 
@@ -102,13 +103,13 @@ def test_the_plan_is_worked_out_as_it_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("prompts", "message"),
     [
-        ((), "no prompt was named"),
-        (((BASE, 1), (BASE, 2)), "base is named twice"),
-        (((BASE, 1), (CHAIN, 0)), "0 for chain, expected at least 1"),
+        ((), "no-data:--prompt"),
+        (((BASE, 1), (BASE, 2)), "duplicate:--prompt"),
+        (((BASE, 1), (CHAIN, 0)), "invalid-option:--samples"),
     ],
 )
-def test_what_is_no_plan(prompts: tuple, message: str) -> None:  # type: ignore[type-arg]
-    with pytest.raises(OptionError, match=message):
+def test_plan_with_invalid_prompts_is_an_error(prompts: tuple, message: str) -> None:  # type: ignore[type-arg]
+    with raises(OptionError, message):
         SamplePlan(THREE, prompts, {})
 
 
@@ -120,6 +121,6 @@ def test_what_is_no_plan(prompts: tuple, message: str) -> None:  # type: ignore[
         (9, ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]),
     ],
 )
-def test_sports_in_turn(limit: int | None, expected: list[str]) -> None:
+def test_limited_alternates_between_sports(limit: int | None, expected: list[str]) -> None:
     scenes: list[Scene] = [scene("1"), scene("2"), scene("3"), scene("1", "basketball")]
     assert ["/".join(one.key) for one in limited(scenes, limit)] == expected

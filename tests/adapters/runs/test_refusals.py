@@ -1,4 +1,4 @@
-"""Images that the provider refuses: others are sent first, and a run ends with or without them."""
+"""Test runs in which the provider refuses some or all images."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Sample = tuple[str, str, str, int, int]
 
 
 class Refusing(Tiny):
-    """Refuses images whenever they come with a step of a prompt, or the first few times only."""
+    """Refuse given steps of prompts for given images, always or only the first few times."""
 
     def __init__(self, *refused: tuple[str, str, int], times: int = 10**9, max_samples: int = 1) -> None:
         super().__init__(max_samples=max_samples)
@@ -62,7 +62,7 @@ class Refusing(Tiny):
 def start(
     folder: Path, provider: Tiny, *prompts: tuple[Prompt, int], options: Options = QUICK, scenes: tuple[Scene, ...] = ()
 ) -> Runner[Scene]:
-    """A start of a run to its end."""
+    """Run until the end, and return the runner."""
 
     async def main() -> Runner[Scene]:
         with ReplyStore(folder) as store:
@@ -96,18 +96,18 @@ def wanted(*prompts: tuple[Prompt, int], without: frozenset[tuple[str, str]] = f
 
 class TestOneImage:
     @pytest.mark.parametrize("options", [QUICK, SKIP])
-    def test_others_are_sent_first_then_it_once_more(self, tmp_path: Path, options: Options) -> None:
+    def test_refused_image_is_retried_once_after_all_other_images(self, tmp_path: Path, options: Options) -> None:
         provider = Refusing(("1", "base", 0))
         runner = start(tmp_path, provider, (BASE, 3), options=replace(options, concurrency=1))
         assert (runner.why, runner.error) == (None, None)
         assert set(replies(tmp_path)) == wanted((BASE, 3), without=frozenset({("1", "base")}))
-        # Its other samples are not sent: it is refused whatever the sample.
+        # The image would be refused for every sample, so its other samples are not sent.
         assert provider.order == ["1", *"2345", *"2345", *"2345", "1"]
         assert runner.tally.refused == {("soccer", "1", "base"): MESSAGE}
         assert (runner.tally.requests, runner.tally.faults) == (14, 2)
         assert refused(tmp_path) == [("soccer", "1", "base", 1, MESSAGE)]
 
-    def test_without_the_option_the_next_start_sends_it_last(self, tmp_path: Path) -> None:
+    def test_refused_image_is_sent_last_on_resume_without_skip_refused(self, tmp_path: Path) -> None:
         start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
         again = Refusing(("1", "base", 0))
         runner = start(tmp_path, again, (BASE, 2), options=replace(QUICK, concurrency=1))
@@ -117,22 +117,24 @@ class TestOneImage:
         runner = start(tmp_path, taken, (BASE, 2))
         assert taken.order == ["1", "1"]
         assert set(replies(tmp_path)) == wanted((BASE, 2))
-        # What was answered is no longer noted as refused.
+        # An answered image is removed from the table of refused images.
         assert refused(tmp_path) == []
 
-    def test_with_the_option_the_next_start_does_not_send_it(self, tmp_path: Path) -> None:
+    def test_refused_image_is_not_sent_on_resume_with_skip_refused(self, tmp_path: Path) -> None:
         start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
         again = Refusing(("1", "base", 0))
         runner = start(tmp_path, again, (BASE, 1), options=SKIP)
         assert again.order == []
         assert runner.tally.total == 0
-        # Another prompt may be taken.
+        # The provider may accept the same image with another prompt.
         start(tmp_path, again, (BASE, 1), (CHAIN, 1), options=SKIP)
         assert set(replies(tmp_path)) == wanted((BASE, 1), (CHAIN, 1), without=frozenset({("1", "base")}))
 
     @pytest.mark.parametrize("step", [0, 1, 2])
     @pytest.mark.parametrize("max_samples", [1, 2, 8])
-    def test_what_a_chain_has_is_not_asked_again(self, tmp_path: Path, step: int, max_samples: int) -> None:
+    def test_chain_refused_once_repeats_only_the_refused_request(
+        self, tmp_path: Path, step: int, max_samples: int
+    ) -> None:
         provider = Refusing(("2", "chain", step), times=1, max_samples=max_samples)
         runner = start(tmp_path, provider, (CHAIN, 3))
         assert runner.why is None, runner.error
@@ -148,18 +150,18 @@ class TestOneImage:
 
 class TestAllImages:
     @pytest.mark.parametrize("options", [QUICK, SKIP])
-    def test_a_run_of_which_nothing_is_answered_ends_with_the_message(self, tmp_path: Path, options: Options) -> None:
+    def test_run_in_which_every_image_is_refused_ends_with_the_refusal(self, tmp_path: Path, options: Options) -> None:
         provider = Refusing(*((str(n), "base", 0) for n in range(1, 6)))
         runner = start(tmp_path, provider, (BASE, 9), options=replace(options, concurrency=1))
         assert type(runner.error) is RefusedError
         assert str(runner.error) == f"soccer/1: {MESSAGE}"
         assert provider.asked.total() == 6
         assert (runner.tally.requests, runner.tally.faults) == (6, 6)
-        # It is as likely that the fault is in the settings: no image is excluded for it.
+        # The settings may equally be at fault, so no image is recorded as refused.
         assert refused(tmp_path) == []
 
     @pytest.mark.parametrize("answered", [0, 3])
-    def test_many_in_a_row_end_it(self, tmp_path: Path, answered: int) -> None:
+    def test_many_consecutive_refusals_end_the_run(self, tmp_path: Path, answered: int) -> None:
         scenes = tuple(scene(str(number)) for number in range(1, 50))
         bad = [(str(number), "base", 0) for number in range(1 + answered, 50)]
         options = replace(SKIP, concurrency=1)
@@ -174,7 +176,7 @@ class TestAllImages:
         assert runner.tally.requests == STORM + answered
         assert refused(tmp_path) == []
 
-    def test_answers_in_between_let_it_go_on(self, tmp_path: Path) -> None:
+    def test_refusals_with_answers_in_between_do_not_end_the_run(self, tmp_path: Path) -> None:
         scenes = tuple(scene(str(number)) for number in range(1, 60))
         bad = [(str(number), "base", 0) for number in range(1, 60) if number % 3]
         options = replace(SKIP, concurrency=1)
@@ -194,7 +196,7 @@ class TestAllImages:
     skip=st.booleans(),
 )
 @settings(max_examples=examples(40), deadline=None)
-def test_all_but_what_is_refused_is_stored_once(
+def test_every_sample_that_is_not_refused_is_stored_once(
     tmp_path_factory: pytest.TempPathFactory,
     bad: set[tuple[str, tuple[str, int]]],
     samples: tuple[int, int],
@@ -212,7 +214,7 @@ def test_all_but_what_is_refused_is_stored_once(
         runner = start(folder, provider, *prompts, options=options)
         assert runner.why is None, runner.error
         stored = set(replies(folder))
-        # Of a chain that is refused, the questions before are stored, and no last answer.
+        # For a refused chain, the earlier questions may be stored, but not the final reply.
         assert {key for key in stored if (key[1], key[2]) not in pairs} == wanted(*prompts, without=pairs)
         assert {(image, prompt) for _, image, prompt, *_ in refused(folder)} == pairs
         for image, prompt, step in steps:
@@ -225,7 +227,7 @@ def test_all_but_what_is_refused_is_stored_once(
 
 
 class Filtering(OpenAIProtocol):
-    """Refuses some pictures, as a service that checks images before the model sees them."""
+    """Refuse some pictures, like a service that checks images before the model sees them."""
 
     def __init__(self, *pictures: bytes) -> None:
         super().__init__(keys={KEY})
@@ -252,7 +254,9 @@ class TestCommand:
     OPTIONS = ("--prompt", "base,cue", "--samples", "3")
     MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: The image is too large"
 
-    def test_without_the_option_it_is_named_and_left(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
+    def test_run_without_skip_refused_reports_missing_replies_and_exits_1(
+        self, data: Path, tmp_path: Path, server: LoopbackServer
+    ) -> None:
         out = tmp_path / "run"
         for number in (1, 2):
             done = run(data, out, server.url, *self.OPTIONS)
@@ -263,10 +267,10 @@ class TestCommand:
             ) in done.stderr
             assert "Traceback" not in done.stderr
             assert len(replies(out)) == len(rows(out)) == 24
-        # Each prompt twice, then once by the second start.
+        # The first start sends each prompt twice, the second start sends it once.
         assert server.log()["statuses"] == {"200": 8, "400": 6}
 
-    def test_with_it_the_run_is_whole_and_says_what_is_excluded(
+    def test_run_with_skip_refused_exits_0_and_reports_excluded_replies(
         self, data: Path, tmp_path: Path, server: LoopbackServer
     ) -> None:
         out = tmp_path / "run"
@@ -278,7 +282,7 @@ class TestCommand:
             assert done.stderr == excluded or not quiet
         assert server.log()["statuses"] == {"200": 8, "400": 4}
         assert set(replies(out)) == {key for key in expected(5, base=3, cue=3) if key[:2] != ("soccer", "2")}
-        # It is missing, which is not the same as unparsed.
+        # An excluded image is missing from the responses. It must not count as unparsed.
         assert ("soccer", "2") not in {(row["sport"], row["image"]) for row in rows(out)}
         assert query(out, "SELECT sport, image, prompt, message FROM refused ORDER BY prompt") == [
             ("soccer", "2", prompt, "127.0.0.1: HTTP 400: The image is too large") for prompt in ("base", "cue")
@@ -289,7 +293,9 @@ class TestCommand:
         assert dict(zip(header, row, strict=False))["n_images"] == "4"
         assert dict(zip(header, row, strict=False))["n_unparsed"] == "0"
 
-    def test_a_dry_run_counts_what_would_be_sent(self, data: Path, tmp_path: Path, server: LoopbackServer) -> None:
+    def test_dry_run_counts_refused_requests_only_without_skip_refused(
+        self, data: Path, tmp_path: Path, server: LoopbackServer
+    ) -> None:
         out = tmp_path / "run"
         run(data, out, server.url, *self.OPTIONS)
         for option, left in (("--quiet", "6"), ("--skip-refused", "0")):
@@ -297,7 +303,7 @@ class TestCommand:
             (line,) = [line.split() for line in done.stdout.splitlines() if line.startswith("all ")]
             assert line[2] == left
 
-    def test_a_setting_that_is_refused_ends_the_run_at_once(self, data: Path, tmp_path: Path) -> None:
+    def test_rejected_setting_ends_the_run_after_one_request(self, data: Path, tmp_path: Path) -> None:
         with serve(OpenAIProtocol(keys={KEY})) as server:
             server.always(None)
             done = run(data, tmp_path / "run", server.url, *self.OPTIONS, "--seed", str(2**63), "--concurrency", "1")

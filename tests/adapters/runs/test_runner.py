@@ -1,4 +1,4 @@
-"""The runner, with a provider in this process that fails where it is told to."""
+"""Test the runner with a provider in this process that fails on demand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start(
     scenes: tuple[Scene, ...] = SCENES,
     stop_after: float | None = None,
 ) -> Runner:
-    """Run to the end, in at most 30 s; stopped after some seconds if asked."""
+    """Run until the end, or stop after `stop_after` seconds, and return the runner."""
 
     async def main() -> Runner:
         store, runner = runner_of(folder, provider, scenes, *prompts, options=options)
@@ -72,7 +72,7 @@ def expected(*prompts: tuple[Prompt, int]) -> set[tuple[str, str, str, int, int]
 
 
 def failing(times: int, error: Exception | None = None) -> Tiny:
-    """Each request fails so many times before it is answered."""
+    """Return a provider that fails `times` times per request before it answers."""
     provider = Tiny()
 
     def fault(request: Request, before: int) -> None:
@@ -91,7 +91,7 @@ def failing(times: int, error: Exception | None = None) -> Tiny:
     faulty=st.booleans(),
 )
 @settings(max_examples=examples(25))
-def test_every_sample_is_asked_and_stored_once(
+def test_every_sample_is_requested_and_stored_once(
     tmp_path_factory: pytest.TempPathFactory,
     max_samples: int,
     gives: int | None,
@@ -112,13 +112,13 @@ def test_every_sample_is_asked_and_stored_once(
     assert set(provider.asked.values()) == {2 if faulty else 1}
 
 
-def test_as_many_are_under_way_as_may_be(tmp_path: Path) -> None:
+def test_runner_uses_the_full_concurrency(tmp_path: Path) -> None:
     provider = Tiny(seconds=0.02)
     start(tmp_path, provider, (BASE, 4), options=replace(QUICK, concurrency=5))
     assert provider.most_under_way == 5
 
 
-def test_each_sample_of_a_chain_has_its_own_context(tmp_path: Path) -> None:
+def test_last_step_of_a_chain_contains_the_answers_of_its_own_sample(tmp_path: Path) -> None:
     provider = Tiny(max_samples=3)
     start(tmp_path, provider, (CHAIN, 5))
     finals = [request for request in provider.requests if len(request.messages[0].text.splitlines()) == 3]
@@ -128,11 +128,11 @@ def test_each_sample_of_a_chain_has_its_own_context(tmp_path: Path) -> None:
         said = f"Who plays? A{sample}\nWhere do they look? A{sample}\nWhere is the ball?"
         assert request.messages[0].text == said
     questions = [request for request in provider.requests if request not in finals]
-    # Three samples at once, then two; two questions; three images.
+    # Two requests (of three and two samples) per question, two questions, three images.
     assert Counter(len(request.samples) for request in questions) == {3: 6, 2: 6}
 
 
-def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
+def test_resume_does_not_repeat_stored_requests(tmp_path: Path) -> None:
     first = Tiny()
     start(tmp_path, first, (CHAIN, 2), options=replace(QUICK, max_requests=8, concurrency=2))
     assert len(replies(tmp_path)) == 8
@@ -146,17 +146,17 @@ def test_what_is_stored_is_not_asked_again(tmp_path: Path) -> None:
     assert not third.asked
 
 
-def test_a_server_that_gives_fewer_than_asked_for_is_asked_for_the_rest(tmp_path: Path) -> None:
+def test_runner_requests_the_rest_if_a_server_returns_fewer_samples(tmp_path: Path) -> None:
     provider = Tiny(max_samples=8, gives=1)
     start(tmp_path, provider, (BASE, 5), options=replace(QUICK, concurrency=1))
     assert set(replies(tmp_path)) == expected((BASE, 5))
-    # The first of all asks for five; since it gives one, all others ask for one, images in turn.
+    # The first request asks for five samples and returns one, so all others ask for one sample.
     assert [request.samples for request in provider.requests][:5] == [(1, 2, 3, 4, 5), (1,), (1,), (2,), (2,)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("held", [0, 20_000, 10**9])
-def test_each_request_has_its_scenes_picture_whatever_is_held(
+def test_each_request_has_the_picture_of_its_scene_for_any_cache_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
     data = dataset(tmp_path / "data", images=5)
@@ -175,7 +175,7 @@ def test_each_request_has_its_scenes_picture_whatever_is_held(
 
 
 class TestFaults:
-    def test_a_passing_fault_is_tried_again(self, tmp_path: Path) -> None:
+    def test_transient_error_is_retried(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(2), (BASE, 2))
         assert runner.why is None
         assert runner.tally.faults == 12
@@ -184,7 +184,7 @@ class TestFaults:
         with sqlite3.connect(tmp_path / STORE) as connection:
             assert connection.execute("SELECT DISTINCT attempt FROM requests").fetchall() == [(3,)]
 
-    def test_what_fails_on_every_attempt_is_left_and_asked_next_time(self, tmp_path: Path) -> None:
+    def test_request_that_fails_on_every_attempt_is_requested_on_the_next_start(self, tmp_path: Path) -> None:
         provider = Tiny()
 
         def fault(request: Request, before: int) -> None:
@@ -196,13 +196,13 @@ class TestFaults:
         assert runner.why is None
         assert set(replies(tmp_path)) == {key for key in expected((BASE, 2), (CHAIN, 2)) if key[:2] != ("soccer", "2")}
         assert runner.tally.total - runner.tally.done == 8
-        # Three attempts each; a chain whose first question fails is not gone on with.
+        # Each request has three attempts. A chain whose first question fails is not continued.
         assert {n for key, n in provider.asked.items() if key[1] == "2"} == {3}
         assert not any("look" in key[2] for key in provider.asked if key[1] == "2")
         start(tmp_path, Tiny(), (BASE, 2), (CHAIN, 2))
         assert set(replies(tmp_path)) == expected((BASE, 2), (CHAIN, 2))
 
-    def test_a_storm_ends_the_run(self, tmp_path: Path) -> None:
+    def test_many_consecutive_failures_end_the_run(self, tmp_path: Path) -> None:
         provider = failing(99)
         runner = start(tmp_path, provider, (BASE, 50))
         assert isinstance(runner.error, StormError)
@@ -210,7 +210,7 @@ class TestFaults:
         assert runner.tally.requests <= 3 * (STORM + QUICK.concurrency)
         assert replies(tmp_path) == {}
 
-    def test_a_permanent_fault_ends_the_run_and_what_is_under_way_is_kept(self, tmp_path: Path) -> None:
+    def test_permanent_error_ends_the_run_and_stores_pending_replies(self, tmp_path: Path) -> None:
         provider = Tiny()
         answered = asyncio.Event()
 
@@ -224,16 +224,16 @@ class TestFaults:
         provider.ask = ask  # type: ignore[method-assign, assignment]
         runner = start(tmp_path, provider, (BASE, 50), options=replace(QUICK, concurrency=4))
         assert isinstance(runner.error, PermanentError)
-        # Of the four under way, three are for sample 1, and answered after the fault.
+        # Three of the four pending requests are for sample 1, and are answered after the error.
         assert set(replies(tmp_path)) == {(*one.key, "base", 0, 1) for one in SCENES}
         assert runner.tally.requests == 4
 
-    def test_an_error_that_nobody_foresaw_ends_the_run_and_is_told(self, tmp_path: Path) -> None:
+    def test_unexpected_exception_ends_the_run_and_is_reported(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(1, KeyError("choices")), (BASE, 50))
         assert isinstance(runner.error, KeyError)
         assert runner.tally.requests <= QUICK.concurrency
 
-    def test_a_store_that_fails_ends_the_run(self, tmp_path: Path) -> None:
+    def test_store_failure_ends_the_run(self, tmp_path: Path) -> None:
         provider = Tiny(seconds=0.005)
 
         def fault(request: Request, before: int) -> None:
@@ -253,20 +253,20 @@ class TestFaults:
 
 
 class TestLimits:
-    def test_requests(self, tmp_path: Path) -> None:
+    def test_max_requests_ends_the_run(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(1), (BASE, 9), options=replace(QUICK, max_requests=13, attempts=3))
         assert runner.tally.requests == 13
         assert runner.why == "the limit of 13 requests (--max-requests) was reached"
         assert runner.error is None
         assert len(replies(tmp_path)) == runner.tally.done == 13 - runner.tally.faults
 
-    def test_tokens(self, tmp_path: Path) -> None:
+    def test_max_tokens_ends_the_run(self, tmp_path: Path) -> None:
         runner = start(tmp_path, Tiny(), (BASE, 9), options=replace(QUICK, max_tokens=1000, concurrency=1))
-        # 112 tokens each: after the ninth there are 1,008.
+        # Each request uses 112 tokens, so nine requests use 1,008.
         assert runner.tally.done == 9
         assert runner.why == "1,008 tokens were used, and --max-tokens is 1,000"
 
-    def test_requests_a_minute(self, tmp_path: Path) -> None:
+    def test_requests_per_minute_spaces_requests(self, tmp_path: Path) -> None:
         times = []
         provider = Tiny()
         provider.fault = lambda request, before: times.append(time.monotonic())
@@ -275,16 +275,16 @@ class TestLimits:
         assert len(gaps) == 5
         assert sum(gaps) >= 5 * 0.05 - 0.01
 
-    def test_tokens_a_minute_go_by_what_answers_cost(self, tmp_path: Path) -> None:
+    def test_tokens_per_minute_uses_the_tokens_of_the_answers(self, tmp_path: Path) -> None:
         times = []
         provider = Tiny()
         provider.fault = lambda request, before: times.append(time.monotonic())
-        # 112 tokens each, of which about 100 are expected of the first: 12,000 a minute are 0.56 s for each.
+        # Each request uses 112 tokens (the first is estimated at about 100). At 12,000 per minute, that takes 0.56 s.
         start(tmp_path, provider, (BASE, 1), options=replace(QUICK, tokens_per_minute=12_000, concurrency=1))
         assert times[1] - times[0] >= 0.56 - 0.01
         assert times[2] - times[1] >= 0.56 - 0.01
 
-    def test_retry_after_holds_everyone(self, tmp_path: Path) -> None:
+    def test_retry_after_pauses_all_requests(self, tmp_path: Path) -> None:
         sent: list[float] = []
         failed: list[float] = []
 
@@ -298,11 +298,11 @@ class TestLimits:
 
         runner = start(tmp_path, Limited(), (BASE, 10), options=replace(QUICK, concurrency=4))
         assert runner.tally.done == 30
-        # What was sent before may be under way; nothing more is sent before the time is over.
+        # Requests sent earlier may be pending, but no new request is sent before the pause is over.
         assert not [at for at in sent if failed[0] < at < failed[0] + 0.4]
         assert max(sent) >= failed[0] + 0.4
 
-    def test_a_pause_that_is_too_long_ends_the_run(self, tmp_path: Path) -> None:
+    def test_retry_after_above_the_limit_ends_the_run(self, tmp_path: Path) -> None:
         error = TransientError("quota is used up", status=429, retry_after=86400)
         runner = start(tmp_path, failing(1, error), (BASE, 10))
         pause = "the server requested a pause of 86,400 s, but a run waits at most 3,600 s"
@@ -312,7 +312,7 @@ class TestLimits:
 
 class TestNoMemory:
     @pytest.mark.slow
-    def test_for_one_response_is_as_if_it_were_refused(self, tmp_path: Path) -> None:
+    def test_memory_error_for_one_response_counts_the_image_as_refused(self, tmp_path: Path) -> None:
         provider = Tiny()
 
         def fault(request: Request, before: int) -> None:
@@ -326,9 +326,7 @@ class TestNoMemory:
         assert runner.tally.refused == {("soccer", "2", "base"): message}
         assert len(replies(tmp_path)) == 4
 
-    def test_for_another_thread_does_not_keep_a_run_from_ending(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_run_ends_if_no_new_thread_can_be_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         provider = Tiny()
 
         def fault(request: Request, before: int) -> None:
@@ -342,7 +340,7 @@ class TestNoMemory:
         assert runner.error is None
         assert runner.tally.done == 6
 
-    def test_a_store_whose_thread_ends_does_not_keep_it_either(
+    def test_run_ends_with_an_error_if_the_writer_thread_runs_out_of_memory(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def no_memory(writer: ReplyWriter, batch: object) -> None:
@@ -355,7 +353,7 @@ class TestNoMemory:
 
 
 class TestAnnouncedWaits:
-    def test_a_long_wait_before_another_attempt_is_announced(self, tmp_path: Path) -> None:
+    def test_long_wait_before_a_retry_is_announced(self, tmp_path: Path) -> None:
         lines: list[str] = []
 
         async def main() -> None:
@@ -376,23 +374,23 @@ class TestAnnouncedWaits:
 
 
 class TestStopping:
-    def test_nothing_more_is_sent_and_what_is_under_way_is_kept(self, tmp_path: Path) -> None:
+    def test_stop_sends_no_more_requests_and_stores_pending_replies(self, tmp_path: Path) -> None:
         provider = Tiny(seconds=0.3)
         runner = start(tmp_path, provider, (BASE, 50), stop_after=0.1)
         assert runner.why == "interrupted"
         assert runner.tally.requests == runner.tally.done == QUICK.concurrency
         assert len(replies(tmp_path)) == QUICK.concurrency
 
-    def test_who_waits_for_another_attempt_is_not_waited_for(self, tmp_path: Path) -> None:
+    def test_stop_does_not_wait_for_scheduled_retries(self, tmp_path: Path) -> None:
         options = replace(QUICK, first_wait=3600, longest_wait=3600)
         runner = start(tmp_path, failing(99), (BASE, 50), options=options, stop_after=0.2)
         assert runner.tally.requests == QUICK.concurrency
 
-    def test_what_hangs_is_waited_for_no_longer_than_the_grace(self, tmp_path: Path) -> None:
+    def test_stop_waits_for_pending_requests_at_most_the_grace_period(self, tmp_path: Path) -> None:
         runner = start(tmp_path, Tiny(seconds=3600), (BASE, 50), options=replace(QUICK, grace=0.1), stop_after=0.1)
         assert runner.tally.done == 0
 
-    def test_a_second_stop_ends_what_is_under_way(self, tmp_path: Path) -> None:
+    def test_second_stop_cancels_pending_requests(self, tmp_path: Path) -> None:
         async def main() -> Runner:
             store, runner = runner_of(tmp_path, Tiny(seconds=3600), SCENES, (BASE, 50), options=Options(grace=3600))
             with store:

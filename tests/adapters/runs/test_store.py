@@ -1,4 +1,4 @@
-"""The store: what is the same run, who has it, and what is in it."""
+"""Test the reply store: the identity of a run, locking, and the stored replies."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
+from tests.failures import raises
 
 IDENTITY = {"provider": "tiny", "temperature": 0.6, "base_url": None, "prompt base": {"version": "1", "digest": "ab"}}
 
 
 def write(store: ReplyStore, *records: AnswerRecord) -> list[BaseException | None]:
-    """Store records; what was told of each batch."""
+    """Store records and return the failure, or None, of each batch."""
     told: list[BaseException | None] = []
     writer = ReplyWriter(store.path, store.start_session({}, {}), lambda batch, failure: told.append(failure))
     for record in records:
@@ -40,13 +41,13 @@ def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0, ima
 
 
 class TestIdentity:
-    def test_the_same_again(self, tmp_path: Path) -> None:
+    def test_claim_with_the_same_identity_succeeds_twice(self, tmp_path: Path) -> None:
         for _ in range(2):
             with ReplyStore(tmp_path / "run") as store:
                 store.claim(IDENTITY)
                 assert store.identity() == IDENTITY
 
-    def test_each_difference_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
+    def test_claim_with_another_identity_lists_the_differences_and_changes_nothing(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             write(store, record("D5"))
@@ -61,43 +62,41 @@ class TestIdentity:
         assert "prompt base: version 1, digest ab -> version 2, digest cd\n" in said
         assert "provider" not in said
 
-    def test_another_prompt_may_join(self, tmp_path: Path) -> None:
+    def test_claim_may_add_a_prompt(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
             assert set(store.identity()) == {*IDENTITY, "prompt cue"}
 
-    def test_before_the_first_reply_it_may_become_another(self, tmp_path: Path) -> None:
+    def test_claim_may_change_the_identity_before_the_first_reply(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             store.claim(IDENTITY)
             store.claim({"provider": "another"})
             assert store.identity() == {"provider": "another"}
 
-    def test_a_store_of_a_later_version_is_refused(self, tmp_path: Path) -> None:
+    def test_store_of_a_later_version_is_an_error(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / STORE) as connection:
             connection.execute("PRAGMA user_version = 99")
-        with pytest.raises(
-            StoreError, match=r"later version of spotball-core wrote this file \(schema 99, expected at most 2\)"
-        ):
+        with raises(StoreError, "newer-version"):
             ReplyStore(tmp_path)
 
-    def test_what_is_no_store_is_refused(self, tmp_path: Path) -> None:
+    def test_store_file_that_is_not_a_database_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / STORE).write_text("mine, and long enough not to be taken for an empty one " * 9)
-        with pytest.raises(StoreError, match="not a database"):
+        with raises(StoreError, "damaged-store"):
             ReplyStore(tmp_path)
 
     @pytest.mark.parametrize("of", [ReplyStore, peek])
-    def test_a_folder_that_holds_something_else_is_refused(self, tmp_path: Path, of: object) -> None:
+    def test_folder_with_other_files_is_an_error(self, tmp_path: Path, of: object) -> None:
         (tmp_path / "notes.txt").write_text("mine")
-        with pytest.raises(OptionError, match="is not a run"):
+        with raises(OptionError, "output-exists:--out"):
             of(tmp_path)  # type: ignore[operator]
-        with pytest.raises(OptionError, match="is a file"):
+        with raises(OptionError, "output-exists:--out"):
             of(tmp_path / "notes.txt")  # type: ignore[operator]
         assert {path.name for path in tmp_path.iterdir()} == {"notes.txt"}
 
 
 class TestOneAtATime:
-    def test_another_process_hears_who_has_it(self, tmp_path: Path) -> None:
+    def test_store_in_use_by_another_process_is_an_error(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path; from spotball_adapters.runs.store import ReplyStore\n"
             "with ReplyStore(Path(sys.argv[1])) as store:\n"
@@ -107,22 +106,22 @@ class TestOneAtATime:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "open\n"
-            with pytest.raises(OptionError, match=rf"is in use by process {child.pid} on .+, since 20"):
+            with raises(OptionError, "in-use"):
                 ReplyStore(tmp_path)
             child.kill()
-        # The system lets go of what a killed process had.
+        # The operating system releases the lock of a killed process.
         with ReplyStore(tmp_path):
             pass
 
-    def test_it_is_let_go_of_when_it_cannot_be_opened(self, tmp_path: Path) -> None:
+    def test_lock_is_released_if_the_store_cannot_be_opened(self, tmp_path: Path) -> None:
         (tmp_path / STORE).write_text("no store at all, and long enough not to be taken for an empty one " * 9)
         for _ in range(2):
-            with pytest.raises(StoreError, match="not a database"):
+            with raises(StoreError, "damaged-store"):
                 ReplyStore(tmp_path)
 
 
 class TestReplies:
-    def test_they_come_back_as_they_were(self, tmp_path: Path) -> None:
+    def test_replies_are_read_back_unchanged(self, tmp_path: Path) -> None:
         texts = ("D5\x00\nwith a NUL", "", "D5 \U0001f44d 'quoted' \u2028")
         with ReplyStore(tmp_path) as store:
             assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
@@ -140,17 +139,17 @@ class TestReplies:
             assert store.tokens() == (2, 200, 14)
             assert peek(tmp_path) == (store.done(), {})
 
-    def test_halves_of_pairs_are_stored_as_what_can_be(self, tmp_path: Path) -> None:
+    def test_lone_surrogates_are_replaced_and_pairs_are_joined(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             assert write(store, record("D5 \ud800", "\ud83d\udc4d")) == [None]
             assert store.texts("soccer", "1", "chain", [1, 2]) == {(0, 1): "D5 \ufffd", (0, 2): "\U0001f44d"}
 
-    def test_fewer_replies_are_for_the_first_samples(self, tmp_path: Path) -> None:
+    def test_fewer_replies_than_samples_are_stored_for_the_first_samples(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             write(store, record("D5", samples=(2, 3, 4)))
             assert store.done() == {("soccer", "1", "chain", 0): 1 << 2}
 
-    def test_a_reply_is_there_once_and_after_a_failure_nothing_more_is_stored(self, tmp_path: Path) -> None:
+    def test_duplicate_reply_is_an_error_and_later_replies_are_not_stored(self, tmp_path: Path) -> None:
         with ReplyStore(tmp_path) as store:
             write(store, record("first", samples=(1,)))
             told = write(store, record("new", "again", samples=(7, 1)), record("later", samples=(8,)))
@@ -158,7 +157,7 @@ class TestReplies:
             assert store.texts("soccer", "1", "chain", [1, 7, 8]) == {(0, 1): "first"}
             assert store.tokens()[0] == 1
 
-    def test_what_it_is_told_comes_from_a_thread_of_its_own(self, tmp_path: Path) -> None:
+    def test_writer_calls_back_from_its_own_thread(self, tmp_path: Path) -> None:
         threads = set()
         with ReplyStore(tmp_path) as store:
             session = store.start_session({}, {})
@@ -168,12 +167,12 @@ class TestReplies:
         assert len(threads) == 1
         assert threading.main_thread() not in threads
 
-    def test_peeking_makes_nothing(self, tmp_path: Path) -> None:
+    def test_peek_of_a_missing_folder_creates_nothing(self, tmp_path: Path) -> None:
         assert peek(tmp_path / "run") == ({}, {})
         assert not (tmp_path / "run").exists()
 
 
-def test_a_session_is_kept(tmp_path: Path) -> None:
+def test_sessions_are_stored_with_options_packages_and_outcome(tmp_path: Path) -> None:
     with ReplyStore(tmp_path) as store:
         first = store.start_session({"concurrency": 8}, {"httpx": "1.0"})
         store.end_session("finished")
@@ -186,7 +185,7 @@ def test_a_session_is_kept(tmp_path: Path) -> None:
     assert rows[1][1:] == (None, "{}", "{}", None)
 
 
-def test_what_was_read_from_replies_is_replaced(tmp_path: Path) -> None:
+def test_keep_parsed_replaces_earlier_results(tmp_path: Path) -> None:
     with ReplyStore(tmp_path) as store:
         key = ("soccer", "1", "base", 1)
         store.keep_parsed({key: (None, "no cell"), ("soccer", "1", "base", 2): ("D5", None)})
@@ -194,7 +193,7 @@ def test_what_was_read_from_replies_is_replaced(tmp_path: Path) -> None:
         assert store.parsed() == {key: ("D6", None), ("soccer", "1", "base", 2): ("D5", None)}
 
 
-def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
+def test_schema_documents_the_created_tables(tmp_path: Path) -> None:
     with ReplyStore(tmp_path):
         pass
     with sqlite3.connect(tmp_path / STORE) as connection:
@@ -205,7 +204,7 @@ def test_the_documented_tables_are_those_that_are_made(tmp_path: Path) -> None:
             assert all(column.meaning for column in table.columns)
 
 
-def test_prompts_are_told_apart(tmp_path: Path) -> None:
+def test_replies_are_stored_separately_per_prompt(tmp_path: Path) -> None:
     with ReplyStore(tmp_path) as store:
         base = AnswerRecord(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
         write(store, base, record("y", samples=(1,)))

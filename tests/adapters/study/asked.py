@@ -1,4 +1,4 @@
-"""Questionnaires and a quiz to add to a study.toml, and answers to them."""
+"""Sample questionnaires and a quiz for a study.toml, with answers to them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ WRONG = {"task": "the referee", "cells": ["there is a time limit"]}
 
 
 def add(study: Path, *tables: str) -> Path:
-    """Add tables to a study.toml."""
+    """Append tables to a study.toml, and return the study's folder."""
     path = study / CONFIG
     path.write_text(path.read_text(encoding="utf-8") + "".join(tables), encoding="utf-8")
     return study

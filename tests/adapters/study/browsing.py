@@ -1,4 +1,4 @@
-"""A participant with a real browser, who does what people do: looks, points, types, taps."""
+"""A participant with a real browser, who looks, points, types and taps as people do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINK = f"https://app.prolific.com/submissions/complete?cc={CODE}"
 
 
 def clicks_study(folder: Path, **changes: str) -> Path:
-    """Four images and two checks, one practice item, one explanation; the ball is in C2."""
+    """Create a study of four images, two checks, one practice item and one explanation; the ball is in C2."""
     return study(
         folder,
         images=6,
@@ -41,7 +41,7 @@ def clicks_study(folder: Path, **changes: str) -> Path:
 
 
 def choice_study(folder: Path, *, options: str = "cup+vase+bowl", **changes: str) -> Path:
-    """Four photos with a question, of which the last is a check and practice; the first option is right."""
+    """Create a choice study of four photos; the last is a check and practice, and the first option is right."""
     data, out = folder / "data", folder / "study"
     data.mkdir(parents=True)
     rows = []
@@ -60,7 +60,7 @@ def choice_study(folder: Path, *, options: str = "cup+vase+bowl", **changes: str
 
 @contextmanager
 def serving_at(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """`spotball study serve` at a port that is known, so that it can be killed and come back."""
+    """Run `spotball study serve` at a fixed port, so that it can be killed and restarted."""
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", str(port)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=os.environ) as child:
         try:
@@ -72,7 +72,7 @@ def serving_at(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
 
 
 class Visitor:
-    """Somebody at the page. Methods wait until what they do is possible, as people do."""
+    """A visitor of the page. Methods wait until their action is possible, as people do."""
 
     def __init__(self, context: BrowserContext, address: str, query: str = "") -> None:
         self.context, self.address = context, address
@@ -81,7 +81,7 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(f"{address}/{query}")
 
-    # What is seen --------------------------------------------------------------------------------------------
+    # What the page shows --------------------------------------------------------------------------------------------
 
     def heading(self, text: str) -> None:
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(text)
@@ -96,14 +96,14 @@ class Visitor:
         return self.page.get_by_role("row").nth(row - 1).get_by_role("gridcell").nth(col - 1)
 
     def ready(self) -> None:
-        """The picture is there and can be clicked."""
+        """Wait until the picture is visible and can be clicked."""
         expect(self.page.locator(".grid:not([aria-busy]), .option[aria-disabled=false]").first).to_be_visible()
 
     def chosen(self) -> list[str]:
         return [text for text in self.page.locator(".slots span").all_text_contents() if text != "–"]
 
     def until(self, expression: str) -> None:
-        """Wait for what an expression says in the page. Playwright's own way needs what the page's policy forbids."""
+        """Wait until a JavaScript expression is true. The page's security policy forbids Playwright's own method."""
         for _ in range(600):
             if self.page.evaluate(expression):
                 return
@@ -111,15 +111,15 @@ class Visitor:
         raise AssertionError(expression)
 
     def saved(self) -> None:
-        """Nothing waits to be sent any more."""
+        """Wait until all events are sent."""
         self.until("Object.keys(localStorage).every((key) => !key.startsWith('spotball:queue:'))")
 
     def after_confirming(self) -> None:
-        """What comes after an image is there: its explanation, the next image, or the end."""
+        """Wait for what follows an image: its explanation, the next image, or the end."""
         there = "textarea, .grid:not(.locked), .option[aria-disabled=false], h1:not(.ask)"
         self.until(f"document.querySelector('{there}') !== null")
 
-    # What is done --------------------------------------------------------------------------------------------
+    # What the visitor does --------------------------------------------------------------------------------------------
 
     def agree(self) -> None:
         self.page.get_by_role("checkbox").check()
@@ -134,7 +134,7 @@ class Visitor:
         self.button("Confirm").click()
 
     def practice(self) -> None:
-        """From consent to the first image."""
+        """Go from consent to the first image."""
         self.agree()
         self.heading("Instructions")
         self.button("Try it").click()
@@ -145,7 +145,7 @@ class Visitor:
         self.ready()
 
     def explain_if_asked(self, text: str = "They look there.") -> bool:
-        """After confirming: whether an explanation was asked for and given."""
+        """Give an explanation if the page asks for one after confirming; return whether it did."""
         self.after_confirming()
         area = self.page.get_by_role("textbox")
         if not area.count():
@@ -155,7 +155,7 @@ class Visitor:
         return True
 
     def images(self, numbers: range, *, cells: tuple[tuple[int, int], ...] = ((3, 2), (2, 4), (6, 10))) -> None:
-        """Answer these images, counted from 1."""
+        """Answer these images, numbered from 1."""
         for number in numbers:
             self.where(f"Image {number} of 6")
             self.click(*cells)
@@ -167,7 +167,7 @@ class Visitor:
 
 
 def stored(folder: Path) -> list[tuple[Participant, list[Event]]]:
-    """Everybody who took part, and what they did; each sequence is without gap and each event there once."""
+    """Return all participants and their events; check that sequences have no gaps or duplicates."""
     with reading(folder) as reader:
         found = [(one, reader.events(one.id)) for one in reader.participants()]
     for _, events in found:
@@ -177,7 +177,7 @@ def stored(folder: Path) -> list[tuple[Participant, list[Event]]]:
 
 
 def only(folder: Path) -> tuple[ParticipantProgress, list[Event]]:
-    """The only participant: where they are by the server's rules, and what they did."""
+    """Return the progress (by the server's rules) and the events of the only participant."""
     ((participant, events),) = stored(folder)
     return replay(participant.trials, events, load(folder).item_type), events
 
@@ -187,7 +187,7 @@ def kinds(events: list[Event]) -> list[str]:
 
 
 def clicks_of(events: list[Event], trial: int) -> list[tuple[Any, Any]]:
-    """Cells that were clicked on a trial, in order."""
+    """Return the cells that were clicked on a trial, in order."""
     return [
         (event.value["row"], event.value["col"]) for event in events if event.kind == "click" and event.trial == trial
     ]

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and a server for each of their studies."""
+"""Fixtures for tests of the study page: a browser, and a server for each study."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.adapters.study.made import serving
 from tests.browsing import launched
 
 
-# Of a module, not of the session: while Playwright is up, no test after it in this process may call asyncio.run.
+# The scope is a module, because no test in this process can call asyncio.run while Playwright runs.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The system's Chromium."""
+    """Yield the system's Chromium."""
     with launched() as found:
         yield found
 
 
 @pytest.fixture
 def served() -> Iterator[Callable[[Path], str]]:
-    """Serve a study's folder until the test ends; its address."""
+    """Yield a function that serves a study's folder until the test ends, and returns its address."""
     with ExitStack() as stack:
         yield lambda folder: stack.enter_context(serving(folder))[0]
 
 
 @pytest.fixture
 def visit(browser: Any, served: Callable[[Path], str]) -> Iterator[Callable[..., Any]]:
-    """Open a study's page in a browser of its own: visit(folder, query="", address=None, **context)."""
+    """Yield a function that opens a page in a new context: visit(folder, query="", address=None, **context)."""
     from tests.adapters.study.browsing import Visitor
 
     visitors, contexts = [], []

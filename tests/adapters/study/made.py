@@ -1,4 +1,4 @@
-"""Small studies of synthetic images, participants who answer, and the server as a process."""
+"""Small studies of synthetic images, simulated participants, and the server as a process."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ VIEWPORT = [1280, 720, 2]
 Json = dict[str, Any]
 
 LENIENT = {
-    # As many as 200 at once from one address.
+    # Tests start up to 200 participants at once from one address.
     "starts_per_minute_address = 120": "starts_per_minute_address = 6000",
-    # Participants of tests answer at once.
+    # Simulated participants answer immediately.
     "min_seconds_per_image = 1": "min_seconds_per_image = 0",
     'also = ["clock"]': "also = []",
 }
-"""What tests change of the study.toml that `init` writes."""
+"""Changes that tests make to the study.toml written by `init`."""
 
 
 def dataset(
     folder: Path, *, sports: tuple[str, ...] = ("soccer",), images: int = 6, checks: int = 2, practice: bool = False
 ) -> Path:
-    """Scenes with the ball in C2, whose pictures are of one color each; the last ones of a sport are controls.
+    """Write scenes with the ball in C2 and single-color pictures; the last `checks` scenes per sport are controls.
 
     With `practice`, each sport has one more image, the last.
     """
@@ -57,7 +57,7 @@ def dataset(
 
 
 def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: Any) -> Path:
-    """A study of such a dataset, in FOLDER/study; `changes` are to the text of study.toml.
+    """Create a study of such a dataset in FOLDER/study; `changes` apply to the text of study.toml.
 
     Its lists show all images, and one more for practice; or `listed` images, drawn at random.
     """
@@ -77,7 +77,7 @@ def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: A
 
 
 def choices(folder: Path) -> Path:
-    """A study of choices: two lists of four photos, and three checks."""
+    """Create a choice study with two lists of four photos, and three checks."""
     data = folder / "data"
     data.mkdir()
     with (data / "stimuli.csv").open("w", encoding="utf-8", newline="") as file:
@@ -92,7 +92,7 @@ def choices(folder: Path) -> Path:
 
 
 def change(folder: Path, changes: Mapping[str, str]) -> None:
-    """Put other words into study.toml."""
+    """Replace text in study.toml."""
     text = (folder / CONFIG).read_text(encoding="utf-8")
     for before, after in changes.items():
         assert before in text
@@ -105,12 +105,12 @@ def new_id() -> str:
 
 
 def middle(row: int, col: int, *, rows: int = 6, cols: int = 10) -> Json:
-    """The value of a click in the middle of a cell."""
+    """Return the value of a click in the middle of a cell."""
     return {"row": row, "col": col, "x": (col - 0.5) / cols, "y": (row - 0.5) / rows, "by": "mouse"}
 
 
 def sent(seq: int, kind: str, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Json:
-    """An event as a browser sends it."""
+    """Return an event in the form a browser sends."""
     return {
         "seq": seq,
         "event": new_id(),
@@ -123,19 +123,19 @@ def sent(seq: int, kind: str, trial: int | None = None, elapsed: float = 0.0, **
 
 
 def stored(seq: int, kind: Any, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Event:
-    """An event as the store has it."""
+    """Return an event in the form the store returns."""
     return Event(seq, new_id(), kind, trial, value, elapsed, (1280, 720, 2), f"2030-01-01T00:00:{seq:02}.000+00:00")
 
 
 class Person:
-    """Somebody at the study, with a browser of their own."""
+    """A participant of the study, with their own HTTP client."""
 
     def __init__(self, client: httpx.Client, *, prolific: Json | None = None) -> None:
         self.client, self.prolific = client, prolific
         self.state: Json = {}
 
     def start(self) -> httpx.Response:
-        """Consent; the state is what is answered."""
+        """Give consent, and keep the state that the server returns."""
         body = {"consent": True, "prolific": self.prolific, "viewport": VIEWPORT}
         response = self.client.post("/api/start", json=body)
         if response.is_success:
@@ -143,28 +143,28 @@ class Person:
         return response
 
     def reload(self) -> Json:
-        """Ask where I am."""
+        """Request the current state from the server."""
         response = self.client.get("/api/state")
         assert response.status_code == 200, response.text
         self.state = response.json()
         return self.state
 
     def post(self, *events: Json) -> httpx.Response:
-        """Send events as they are."""
+        """Send events unchanged."""
         response = self.client.post("/api/events", json={"events": events})
         if "seq" in response.json():
             self.state["seq"] = response.json()["seq"]
         return response
 
     def do(self, kind: str, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Json:
-        """Send the next event, which is taken."""
+        """Send the next event, which the server must accept."""
         response = self.post(sent(self.state["seq"] + 1, kind, trial, elapsed, **value))
         assert response.status_code == 200, response.text
         answer: Json = response.json()
         return answer
 
     def answer(self, item: Json, *, row: int = 3, col: int = 2) -> Json:
-        """See an item, click a cell as often as it takes, confirm, and explain if asked to; what confirming told."""
+        """Answer an item: click a cell, confirm, and explain if required. Return the server's last answer."""
         trial = item["trial"]
         self.do("shown", trial)
         if item["type"] == "choice":
@@ -178,7 +178,7 @@ class Person:
         return told
 
     def to_trials(self) -> None:
-        """Up to the first image."""
+        """Go to the first image."""
         self.do("stage", stage="instructions")
         for item in self.state["practice"]:
             self.answer(item)
@@ -186,7 +186,7 @@ class Person:
             self.do("stage", stage="practice")
 
     def whole(self) -> None:
-        """Everything, to the end."""
+        """Complete the whole study."""
         self.start()
         self.to_trials()
         for item in self.state["trials"]:
@@ -195,14 +195,14 @@ class Person:
 
 @contextmanager
 def running(folder: Path, *, password: str | None = None, proxies: Sequence[str] = (), **options: Any) -> Iterator[str]:
-    """A study's server on loopback, in a thread; its address."""
+    """Run a study's server on loopback in a thread, and yield its address."""
     with opened(folder, password=password, **options) as server, in_background(server, proxies) as port:
         yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
 def serving(folder: Path, *, env: Mapping[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`spotball study serve` as a process, at an address of its own; ended as Ctrl-C does."""
+    """Run `spotball study serve` as a process on a free port; yield its address and the process."""
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}) as child:
         try:
@@ -213,7 +213,7 @@ def serving(folder: Path, *, env: Mapping[str, str] | None = None) -> Iterator[t
 
 
 def address_of(child: subprocess.Popen[str]) -> str:
-    """Where a server listens, as soon as it says so."""
+    """Return the address of a server, as soon as it prints it."""
     assert child.stderr is not None
     said = ""
     for line in child.stderr:
@@ -224,10 +224,10 @@ def address_of(child: subprocess.Popen[str]) -> str:
 
 
 def keys(trials: list[StudyTrial]) -> list[str]:
-    """Their images."""
+    """Return the images of trials."""
     return [trial.image for trial in trials]
 
 
 def body(value: object) -> bytes:
-    """JSON as a browser sends it."""
+    """Return JSON in the form a browser sends."""
     return json.dumps(value).encode()

@@ -1,4 +1,4 @@
-"""Participants as exclusion, bonus and attrition see them, and what a store holds of them, read without our code."""
+"""Participants for tests of exclusion, bonus and attrition, and stored answers read directly with SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BALL = ("C2", "C3")
 def given(
     *said: str, check: bool = False, seconds: float = 10.0, ball: Sequence[str] = BALL, image: str = "1"
 ) -> GivenAnswer:
-    """An answer whose clicks are right where they are in a cell of the ball."""
+    """Return an answer; its clicks are hits if they are in a cell of the ball."""
     hits = tuple(cell in ball for cell in said) if ball else ()
     return GivenAnswer(order=1, sport="soccer", image=image, check=check, choices=said, hits=hits, seconds=seconds)
 
@@ -29,12 +29,12 @@ def given(
 def person(
     *answers: GivenAnswer, name: str = "p", at: str = "soccer", stage: Stage = "finished", minutes: float | None = None
 ) -> Participation:
-    """Somebody who gave these answers."""
+    """Return a participant who gave these answers."""
     return Participation(name, at, stage, answers, minutes)
 
 
 def confirmed(study: Path) -> Iterator[tuple[str, dict[str, Any], list[list[int]]]]:
-    """Label, trial and cells of each confirmed answer that is no practice, straight from the file."""
+    """Yield label, trial and cells of each confirmed answer except practice, directly from the file."""
     with closing(sqlite3.connect(study / "study.sqlite")) as connection:
         rows = connection.execute(
             "SELECT participant, trials, trial, value FROM events JOIN participants ON participant_id = id "
@@ -46,12 +46,12 @@ def confirmed(study: Path) -> Iterator[tuple[str, dict[str, Any], list[list[int]
 
 
 def label(row: int, col: int) -> str:
-    """A cell's label on the paper's grid."""
+    """Return a cell's label on the grid of the paper."""
     return f"{'ABCDEF'[row - 1]}{col}"
 
 
 def command(*arguments: str | Path) -> str:
-    """`spotball study` in this process, to its end: what it said on standard error. What goes wrong is raised."""
+    """Run `spotball study` in this process, and return its standard error. Exceptions are not caught."""
     result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stderr

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, in a temporary folder, reached by a socket in that folder."""
+"""A temporary PostgreSQL server for tests, with its data and its socket in a temporary folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _binary(name: str) -> str | None:
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Start a server; its address. The test skips where there is none, or no user to run it as."""
+    """Start a server and yield its address. Skip the test if PostgreSQL or a user to run it is missing."""
     initdb, pg_ctl = _binary("initdb"), _binary("pg_ctl")
     if initdb is None or pg_ctl is None:
         pytest.skip("needs PostgreSQL's initdb and pg_ctl")
@@ -39,7 +39,7 @@ def postgres_server() -> Iterator[str]:
         except KeyError:
             pytest.skip("PostgreSQL does not run as root, and there is no user nobody")
         user = {"user": entry.pw_uid, "group": entry.pw_gid}
-    # Short, since the path of a socket has at most 107 characters.
+    # The path must be short, because a socket's path has at most 107 characters.
     folder = Path(tempfile.mkdtemp(prefix="spotball-pg-"))
     try:
         if user:
@@ -61,7 +61,7 @@ def postgres_server() -> Iterator[str]:
 
 
 def use_postgres(study: Path, url: str, schema: str) -> Path:
-    """Let a study store its data in a database."""
+    """Configure a study to store its data in a database."""
     path = study / CONFIG
     table = f'\n[database]\nurl = "{url}"\nschema_name = "{schema}"\n'
     path.write_text(path.read_text(encoding="utf-8") + table, encoding="utf-8")

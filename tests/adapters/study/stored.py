@@ -1,4 +1,4 @@
-"""Participants stored without a server, as it would have stored them."""
+"""Store participants directly, in the form in which the server stores them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from spotball_core.version import version
 
 
 def simulate(study: Path, n: int, *, seed: int = 0, population: Population | None = None) -> list[str]:
-    """Store n simulated participants, who came by Prolific, in a study itself; returns their labels."""
+    """Store n simulated participants from Prolific in a study, and return their labels."""
     design, population = load(study), population or Population()
     behavior = Behavior(design, n, population, seed)
     labels = []
@@ -63,7 +63,7 @@ def store_participant(
     *,
     prolific: bool = False,
 ) -> None:
-    """Store one participant and these events, which the study must allow."""
+    """Store one participant with these events, which must be valid for the study."""
     finished = replay(trials, events, design.item_type, design.surveys).ended_at
     began, seen = events[0].received_at, events[-1].received_at
     token = hashlib.sha256(label.encode()).digest()
@@ -77,28 +77,28 @@ def store_participant(
 
 
 class Clock:
-    """Turns what a participant does into events with the times of a browser and of a server."""
+    """Convert the actions of a participant to events with browser and server times."""
 
     def __init__(self, rng: np.random.Generator, *, minutes: float = 0.0) -> None:
         self._clock = SimulatedClock(START + timedelta(minutes=minutes))
         self._rng, self._sequence = rng, EventSequence(self._clock, rng)
 
     def consent(self) -> Event:
-        """The first event, which the server itself adds."""
+        """Return the first event, which the server itself adds."""
         event = str(uuid.UUID(bytes=self._rng.bytes(16), version=4))
         return Event(1, event, "stage", None, {"stage": "consent"}, 0.0, VIEWPORT, self._now())
 
     def received(self, action: Action) -> Event:
-        """The next event, as the server receives it."""
+        """Return the next event, in the form the server stores."""
         sent = self._sequence.event(action)
         return read_event(sent, self._now())
 
     def event(self, kind: Any, trial: int | None, value: dict[str, Any], *, after: float = 0.0) -> Event:
-        """The next event, from its parts."""
+        """Return the next event, from its parts."""
         return self.consent() if value == {"stage": "consent"} else self.received(Action(kind, trial, value, after))
 
     def answer(self, trial: int, cells: Sequence[tuple[int, int]], grid: Any, seconds: float) -> Iterator[Event]:
-        """The events of an image whose cells are clicked and confirmed."""
+        """Yield the events of an image whose cells are clicked and confirmed."""
         yield from map(self.received, clicks_on(trial, cells, grid, seconds))
 
     def _now(self) -> str:

@@ -1,4 +1,4 @@
-"""Images as they are sent: the same pixels, and nothing else of the file."""
+"""Test the removal of metadata from images before they are sent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from spotball_adapters.study.metadata import without_metadata
 from spotball_adapters.study.setup.design import load
 from spotball_core.errors import InputError
 from tests.adapters.study.made import Person, running, study
+from tests.failures import raises
 
 SECRET = b"the ball is in C2"
 TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 
 
 def picture(form: str, *, orientation: int = 1, **options: Any) -> bytes:
-    """A picture of noise with a comment, EXIF and XMP wherever the format has them, and bytes behind its end."""
+    """Return a picture of noise with all metadata that its format supports, and bytes after its end."""
     pixels = np.random.default_rng(0).integers(0, 256, (24, 40, 3), dtype=np.uint8)
     image, out = Image.fromarray(pixels), io.BytesIO()
     exif = Image.Exif()
@@ -36,7 +37,7 @@ def picture(form: str, *, orientation: int = 1, **options: Any) -> bytes:
 
 
 def shown(data: bytes) -> np.ndarray[Any, Any]:
-    """The pixels as a browser shows them."""
+    """Return the pixels as a browser shows them."""
     with Image.open(io.BytesIO(data)) as image:
         return np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
 
@@ -53,7 +54,9 @@ def shown(data: bytes) -> np.ndarray[Any, Any]:
         ("WEBP", {"quality": 60}),
     ],
 )
-def test_the_pixels_stay_and_the_rest_goes(form: str, options: dict[str, Any], orientation: int) -> None:
+def test_without_metadata_keeps_pixels_orientation_and_profile_only(
+    form: str, options: dict[str, Any], orientation: int
+) -> None:
     before = picture(form, orientation=orientation, **options)
     after = without_metadata(before, TYPES[form], orientation)
     assert before.count(SECRET) >= 2
@@ -67,21 +70,21 @@ def test_the_pixels_stay_and_the_rest_goes(form: str, options: dict[str, Any], o
 
 
 @pytest.mark.parametrize("form", TYPES)
-def test_a_file_that_is_cut_off_is_refused(form: str) -> None:
+def test_without_metadata_of_a_truncated_file_is_an_error(form: str) -> None:
     whole = without_metadata(picture(form), TYPES[form])
     for end in range(len(whole)):
         with pytest.raises(ValueError, match=r"truncated|not a|damaged|not found"):
             without_metadata(whole[:end], TYPES[form])
 
 
-def test_a_gray_jpeg_of_cameras_with_a_second_image_behind_it() -> None:
-    """Cameras append further images, and say where they are in APP2."""
+def test_without_metadata_removes_an_appended_image_of_a_camera_jpeg() -> None:
+    """Check a file like those of cameras, which append images and write an index of them to APP2."""
     first = without_metadata(picture("JPEG"), "image/jpeg")
     index = b"\xff\xe2\x00\x08MPF\0II"
     assert without_metadata(first[:2] + index + first[2:] + first, "image/jpeg") == first
 
 
-def test_what_the_server_sends(tmp_path: Path) -> None:
+def test_server_sends_images_without_metadata(tmp_path: Path) -> None:
     folder = study(tmp_path)
     file = tmp_path / "data/images/soccer/1.png"
     texts = PngImagePlugin.PngInfo()
@@ -97,9 +100,9 @@ def test_what_the_server_sends(tmp_path: Path) -> None:
     assert not any(SECRET in one for one in sent)
 
 
-def test_a_damaged_image_is_told_before_anything_is_served(tmp_path: Path) -> None:
+def test_load_of_a_study_with_a_damaged_image_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path)
     file = tmp_path / "data/images/soccer/1.png"
     file.write_bytes(file.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"1\.png: image: found an unreadable file \(the image file is truncated\)"):
+    with raises(InputError, "unreadable-file:image"):
         load(folder)

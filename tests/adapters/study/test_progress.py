@@ -1,4 +1,4 @@
-"""Where a participant is: what the rules allow, in which order, and that a refusal changes nothing."""
+"""Test the progress of a participant: allowed events, their order, and that rejections change nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHOICES = tuple(StudyTrial(trial.trial, "gaze", trial.image, options=("kettle", 
 
 
 def numbered(*steps: tuple[Any, ...]) -> list[Event]:
-    """Events from (kind, trial, elapsed, value)."""
+    """Return numbered events from tuples (kind, trial, elapsed, value)."""
     made = []
     for seq, (kind, *rest) in enumerate(steps, start=1):
         trial, elapsed, value = (*rest, *(None, 0.0, {})[len(rest) :])
@@ -66,7 +66,7 @@ def at(
 
 
 def refused(progress: ParticipantProgress, *step: Any, match: str) -> None:
-    """The next event is refused, and nothing has changed by it."""
+    """Check that the next event is rejected, and that it changes nothing."""
     before = copy.deepcopy(progress)
     (event,) = numbered(step)
     with pytest.raises(NotAllowedError, match=match):
@@ -75,7 +75,7 @@ def refused(progress: ParticipantProgress, *step: Any, match: str) -> None:
 
 
 class TestTheWholeWay:
-    def test_to_the_end(self) -> None:
+    def test_replay_of_all_events_is_finished_with_all_answers(self) -> None:
         progress = at(*WHOLE)
         assert progress.stage == "finished"
         assert progress.current is None
@@ -102,7 +102,9 @@ class TestTheWholeWay:
         ],
         ids=count(),
     )
-    def test_on_the_way(self, steps: list[tuple[Any, ...]], stage: str, current: int | None) -> None:
+    def test_replay_of_partial_events_gives_stage_and_current_trial(
+        self, steps: list[tuple[Any, ...]], stage: str, current: int | None
+    ) -> None:
         progress = at(*steps)
         assert progress.stage == stage
         assert (progress.current and progress.current.trial) == current
@@ -110,7 +112,7 @@ class TestTheWholeWay:
     def test_without_practice_the_instructions_lead_to_the_images(self) -> None:
         assert at(stage("consent"), stage("instructions"), trials=TRIALS[1:]).stage == "trials"
 
-    def test_choices(self) -> None:
+    def test_replay_of_a_choice_study_is_finished_with_all_choices(self) -> None:
         steps = [stage("consent"), stage("instructions")]
         for trial in (-1, 0, 1):
             steps += [("shown", trial, 0.0, {}), ("choice", trial, 700.0, {"option": 1})]
@@ -122,24 +124,24 @@ class TestTheWholeWay:
 
 
 class TestTime:
-    def test_that_a_trial_was_not_on_the_screen_is_left_out(self) -> None:
-        # Shown for 2 s, closed; shown for 1.5 s more until it is answered.
+    def test_response_time_excludes_time_when_the_trial_was_not_shown(self) -> None:
+        # The trial is shown for 2 s and closed, then shown for another 1.5 s until it is answered.
         steps = [*BEGIN, ("shown", 0, 0.0, {}), click(0, 1, 1, 2000.0), ("shown", 0, 0.0, {}), click(0, 1, 2, 500.0)]
         steps += [click(0, 1, 3, 900.0), ("answer", 0, 1500.0, {"cells": [[1, 1], [1, 2], [1, 3]]})]
         progress = at(*steps, ("shown", 0, 0.0, {}), ("explanation", 0, 800.0, {"text": "So."}))
         assert progress.answers[0].response_ms == 3500
         assert progress.answers[0].explanation_ms == 4300
 
-    def test_the_next_trial_counts_from_its_own_beginning(self) -> None:
+    def test_response_time_starts_at_zero_for_each_trial(self) -> None:
         assert [one.response_ms for one in at(*WHOLE).answers] == [900, 900]
 
 
 class TestUndo:
-    def test_takes_the_last_click_back(self) -> None:
+    def test_undo_removes_the_last_click(self) -> None:
         progress = at(*BEGIN, ("shown", 0), click(0, 1, 1), click(0, 2, 2), ("undo", 0), click(0, 3, 3))
         assert [click.cell for click in progress.pending] == [(1, 1), (3, 3)]
 
-    def test_until_there_is_none(self) -> None:
+    def test_undo_without_clicks_is_rejected(self) -> None:
         refused(at(*BEGIN, ("shown", 0)), "undo", 0, match="no click to undo")
 
 
@@ -179,31 +181,33 @@ class TestRefused:
         ],
         ids=count(),
     )
-    def test_and_nothing_changes(self, steps: list[tuple[Any, ...]], step: tuple[Any, ...], match: str) -> None:
+    def test_invalid_event_is_rejected_and_changes_nothing(
+        self, steps: list[tuple[Any, ...]], step: tuple[Any, ...], match: str
+    ) -> None:
         refused(at(*steps), *step, match=match)
 
     @pytest.mark.parametrize(
         ("row", "col", "x", "y"), [(0, 1, 0, 0), (7, 1, 0, 1), (1, 0, 0, 0), (1, 11, 1, 0), (10**6, 1, 0, 1)]
     )
-    def test_clicks_outside_the_grid(self, row: int, col: int, x: float, y: float) -> None:
+    def test_click_outside_the_grid_is_rejected(self, row: int, col: int, x: float, y: float) -> None:
         value = {"row": row, "col": col, "x": x, "y": y, "by": "mouse"}
         refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match="outside the grid of 6 x 10 cells")
 
-    def test_a_point_in_another_cell(self) -> None:
+    def test_click_point_outside_its_cell_is_rejected(self) -> None:
         value = {**middle(3, 2), "x": 0.25}
         refused(at(*BEGIN, ("shown", 0)), "click", 0, 0.0, value, match=r"point \(0.25, .*\) is not in row 3, column 2")
 
     @pytest.mark.parametrize("x", [0.1 - 1e-9, 0.1, 0.2, 0.2 + 1e-9])
-    def test_a_point_on_the_edge_is_in_either_cell(self, x: float) -> None:
+    def test_click_point_on_the_edge_of_a_cell_is_accepted(self, x: float) -> None:
         progress = at(*BEGIN, ("shown", 0), ("click", 0, 0.0, {**middle(3, 2), "x": x}))
         assert progress.pending[0].cell == (3, 2)
 
-    def test_options_that_there_are_not(self) -> None:
+    def test_choice_of_a_missing_option_is_rejected(self) -> None:
         progress = at(stage("consent"), stage("instructions"), ("shown", -1), trials=CHOICES, item_type=CHOICE)
         refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 does not exist: expected 0 to 2")
 
     @pytest.mark.parametrize("seq", [1, 3, 5])
-    def test_another_number_than_the_next(self, seq: int) -> None:
+    def test_event_with_an_unexpected_number_is_rejected(self, seq: int) -> None:
         progress = at(*BEGIN[:3])
         with pytest.raises(NotAllowedError, match=f"found event {seq}, expected event 4"):
             progress.take(stored(seq, "click", -1, **middle(1, 1)))
@@ -214,13 +218,13 @@ class TestChecks:
         ("cells", "passed"),
         [([(3, 2)] * 3, True), ([(3, 2), (3, 2), (3, 3)], False), ([(1, 1)] * 3, False)],
     )
-    def test_are_passed_by_clicks_in_the_balls_cells_alone(self, cells: list[tuple[int, int]], passed: bool) -> None:
+    def test_check_is_passed_only_if_all_clicks_hit_the_ball(self, cells: list[tuple[int, int]], passed: bool) -> None:
         progress = at(*WHOLE[:-5], *answered(1, cells))
         check = progress.answers[-1]
         assert check.trial.check
         assert CLICKS.passes(check.trial, check.answer) is passed
 
-    def test_of_choices(self) -> None:
+    def test_check_of_a_choice_is_passed_by_the_right_option(self) -> None:
         steps = [stage("consent"), stage("instructions"), ("shown", -1), ("choice", -1, 1.0, {"option": 1})]
         given_ = at(*steps, trials=CHOICES, item_type=CHOICE).answered[-1]
         assert CHOICE.passes(given_.trial, given_.answer)
@@ -237,7 +241,7 @@ KINDS = st.one_of(
 
 
 @given(st.lists(KINDS, max_size=40), st.data())
-def test_what_was_taken_replays_to_the_same(steps: list[tuple[Any, ...]], data: st.DataObject) -> None:
+def test_replay_of_accepted_events_gives_the_same_progress(steps: list[tuple[Any, ...]], data: st.DataObject) -> None:
     progress, taken = ParticipantProgress(TRIALS, CLICKS), list[Event]()
     for step in [stage("consent"), stage("instructions"), *steps]:
         if len(progress.pending) == 3 and data.draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""What questions accept, when they are shown, and which studies cannot ask them."""
+"""Test the validation of answers, `show_if` rules, and errors in questionnaires and quizzes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BACKGROUND, EFFORT = (page.questions for page in PAGES)
         {"plays": "yes", "sports": ["tennis"], "years": 10.0},
     ],
 )
-def test_good_answers(answers: dict[str, Any]) -> None:
+def test_valid_answers_are_accepted(answers: dict[str, Any]) -> None:
     check_answers(BACKGROUND, answers, {})
 
 
@@ -52,7 +52,7 @@ def test_good_answers(answers: dict[str, Any]) -> None:
         ({"plays": "no", "secret": "x"}, "secret: unknown question"),
     ],
 )
-def test_answers_that_are_refused(answers: dict[str, Any], says: str) -> None:
+def test_invalid_answers_are_an_error(answers: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match="^" + says.replace("(", r"\(")):
         check_answers(BACKGROUND, answers, {})
 
@@ -66,12 +66,12 @@ def test_answers_that_are_refused(answers: dict[str, Any], says: str) -> None:
         ({"min": 1, "max": 5}, "a number from 1.0 up to 5.0"),
     ],
 )
-def test_a_number_states_only_its_limits(limits: dict[str, Any], says: str) -> None:
+def test_error_of_a_number_states_only_its_limits(limits: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=f"^{says}$"):
         Number.model_validate({"name": "n", "text": "N", "type": "number", **limits}).check("x")
 
 
-def test_scales_take_whole_numbers_within_their_ends() -> None:
+def test_scale_accepts_only_whole_numbers_in_range() -> None:
     check_answers(EFFORT, {"hard": 1}, {})
     check_answers(EFFORT, {"hard": 5.0, "why": "small"}, {})
     for wrong in (0, 6, 2.5, True, "3"):
@@ -94,12 +94,12 @@ def test_scales_take_whole_numbers_within_their_ends() -> None:
         ({"differs": "a"}, None, False),
     ],
 )
-def test_skip_rules(rule: dict[str, Any], answer: Any, holds: bool) -> None:
+def test_show_if_holds_only_for_matching_answers(rule: dict[str, Any], answer: Any, holds: bool) -> None:
     answers = {} if answer is None else {"q": answer}
     assert ShowIf.model_validate({"question": "q", **rule}).holds(answers) is holds
 
 
-def test_a_rule_may_follow_an_answer_of_an_earlier_page() -> None:
+def test_show_if_may_refer_to_an_answer_of_an_earlier_page() -> None:
     page = Questionnaire.model_validate(
         {
             "name": "more",
@@ -120,7 +120,7 @@ def test_a_rule_may_follow_an_answer_of_an_earlier_page() -> None:
         check_answers(page.questions, {}, {"plays": "yes"})
 
 
-def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
+def test_quiz_lists_wrong_questions_and_does_not_publish_right_answers() -> None:
     quiz = Quiz.model_validate(tomllib.loads(QUIZ)["quiz"])
     assert quiz.wrong(RIGHT) == []
     assert quiz.wrong(WRONG) == ["task", "cells"]
@@ -139,14 +139,14 @@ def test_a_quiz_names_what_is_wrong_and_keeps_what_is_right_to_itself() -> None:
         ({"type": "text"}, "tag 'text'"),
     ],
 )
-def test_quizzes_that_cannot_be(changes: dict[str, Any], says: str) -> None:
+def test_invalid_quiz_is_an_error(changes: dict[str, Any], says: str) -> None:
     fields = tomllib.loads(QUIZ)["quiz"]
     fields["questions"][0] |= changes
     with pytest.raises(ValidationError, match=says):
         Quiz.model_validate(fields)
 
 
-def test_texts_by_language() -> None:
+def test_worded_selects_the_text_by_language() -> None:
     assert worded({"en": "Age", "de": "Alter"}, "de-AT") == "Alter"
     assert worded({"en": "Age", "de-AT": "Alter"}, "de-AT") == "Alter"
     assert worded("Age", "he") == "Age"
@@ -159,7 +159,7 @@ def faults_of(text: str, *, language: str = "en") -> list[tuple[str, str, str]]:
     return list(faults(Surveys(tuple(pages)), language))
 
 
-def test_faults_name_their_place() -> None:
+def test_faults_report_the_field_and_the_expected_value() -> None:
     assert not faults_of(QUESTIONNAIRES)
     assert faults_of(QUESTIONNAIRES, language="he") == [
         ("questionnaires.1", "texts in en, de", "a text in the language he")
@@ -182,7 +182,7 @@ def test_faults_name_their_place() -> None:
     assert faults_of(options)[0][2] == "`equals` or `differs`, because plays has options"
 
 
-def test_a_page_after_the_images_may_stand_first_in_the_file() -> None:
+def test_page_shown_after_the_images_may_come_first_in_the_file() -> None:
     first, second = QUESTIONNAIRES.split('[[questionnaires]]\nname = "effort"')
     swapped = '[[questionnaires]]\nname = "effort"' + second.replace(
         'question = "hard", at_least = 4', 'question = "plays", equals = "no"'

@@ -1,4 +1,4 @@
-"""`spotball study simulate`: simulated participants take part in a pilot over HTTP, and the study is unchanged."""
+"""Test `spotball study simulate`: participants take part in a pilot over HTTP, and the study is unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import httpx
 import polars as pl
-import pytest
 
 from spotball_adapters.study.server.serve import in_background, opened
 from spotball_adapters.study.simulation.behavior import Action, Population
@@ -25,6 +24,7 @@ from spotball_core.random import generator_for
 from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
 from tests.adapters.study.made import Person, change, choices, running, study
 from tests.adapters.study.people import command
+from tests.failures import raises
 
 
 def rows_of(path: Path) -> dict[str, dict[str, str]]:
@@ -32,7 +32,7 @@ def rows_of(path: Path) -> dict[str, dict[str, str]]:
         return {row["participant"]: row for row in csv.DictReader(file)}
 
 
-def test_up_to_an_export_with_exclusions(tmp_path: Path) -> None:
+def test_simulated_pilot_is_exported_with_exclusions(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     before = {path.name for path in folder.iterdir()}
     said = command("simulate", folder, "--participants", "10", "--seed", "0")
@@ -51,8 +51,8 @@ def test_up_to_an_export_with_exclusions(tmp_path: Path) -> None:
     assert all(float(row["minutes"]) > 0.5 for row in rows.values() if row["finished"] == "true")
 
 
-def test_the_server_measures_the_simulated_time(tmp_path: Path) -> None:
-    """Under the rules for times that study.toml has at first, honest participants are kept."""
+def test_simulated_participants_pass_the_rules_for_times(tmp_path: Path) -> None:
+    """Check that the default rules for times in study.toml keep attentive simulated participants."""
     strict = {"min_seconds_per_image = 0": "min_seconds_per_image = 1", "also = []": 'also = ["clock"]'}
     folder = study(tmp_path, images=3)
     change(folder, strict)
@@ -62,7 +62,7 @@ def test_the_server_measures_the_simulated_time(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_seed_gives_the_same_data(tmp_path: Path) -> None:
+def test_simulation_with_the_same_seed_gives_the_same_data(tmp_path: Path) -> None:
     stored = []
     for seed in (7, 7, 8):
         shutil.rmtree(tmp_path, ignore_errors=True)
@@ -70,13 +70,13 @@ def test_the_same_seed_gives_the_same_data(tmp_path: Path) -> None:
         folder = study(tmp_path, sports=("soccer", "volleyball"), images=2)
         assert simulate_pilot(folder, 3, seed=seed).folder.name == "pilot-1"
         with reading(folder / "pilot-1") as reader:
-            # The server draws the id of the first event, the consent, at random.
+            # The server generates a random id for the first event, the consent, so exclude it.
             stored.append([(one, reader.events(one.id)[1:]) for one in reader.participants()])
     assert stored[0] == stored[1]
     assert stored[0] != stored[2]
 
 
-def test_each_simulation_and_people_have_pilots_of_their_own(tmp_path: Path) -> None:
+def test_each_simulation_uses_a_separate_pilot(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     assert simulate_pilot(folder, 1).folder.name == "pilot-1"
     assert simulate_pilot(folder, 1).folder.name == "pilot-2"
@@ -87,8 +87,8 @@ def test_each_simulation_and_people_have_pilots_of_their_own(tmp_path: Path) -> 
     assert command("delete", folder, "--pilot") == "deleted the data of all pilots: 3 participants\n"
 
 
-def test_a_study_with_everything(tmp_path: Path) -> None:
-    """Questionnaires, a quiz, long explanations and tight limits on requests."""
+def test_simulation_finishes_with_questionnaires_quiz_and_rate_limits(tmp_path: Path) -> None:
+    """Check a study with questionnaires, a quiz, long explanations and strict rate limits."""
     folder = add(study(tmp_path, images=2), QUESTIONNAIRES, QUIZ)
     change(
         folder,
@@ -104,13 +104,13 @@ def test_a_study_with_everything(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "out/questionnaires.csv")) == 3
 
 
-def test_a_full_study_takes_no_more(tmp_path: Path) -> None:
+def test_simulation_stops_when_the_study_is_full(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2, changes={"per_list = 0": "per_list = 2"})
     pilot = simulate_pilot(folder, 4, population=Population(unfinished=0, careless=0))
     assert (len(pilot.labels), pilot.full) == (2, True)
 
 
-def test_choices(tmp_path: Path) -> None:
+def test_simulation_of_a_choice_study_is_exported_with_exclusions(tmp_path: Path) -> None:
     folder = choices(tmp_path)
     pilot = simulate_pilot(folder, 8, population=Population(unfinished=0.25, careless=0.25))
     assert (pilot.finished, pilot.careless) == (6, 2)
@@ -120,19 +120,19 @@ def test_choices(tmp_path: Path) -> None:
     assert trials["respondent"].unique().to_list() == ["pilot"]
 
 
-def test_an_image_that_is_missing(tmp_path: Path) -> None:
+def test_simulation_with_a_missing_image_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     shutil.rmtree(tmp_path / "data/images")
-    with pytest.raises(InputError, match="soccer/1"):
+    with raises(InputError, "missing-file:image"):
         simulate_pilot(folder, 1)
     assert not (folder / "pilot-1").exists()
 
 
-def test_what_the_server_refuses_is_an_error(tmp_path: Path) -> None:
+def test_request_rejected_by_the_server_is_a_simulation_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     with opened(folder, pilot=True) as server, in_background(server) as port:
         events = EventSequence(SimulatedClock(START), generator_for(0, "test"))
         with SimulatedBrowser(port, events) as browser:
             browser.start()
-            with pytest.raises(SimulationError, match=r"POST /api/events: HTTP 422: .*practice cannot end now"):
+            with raises(SimulationError, "study-failed"):
                 browser.do(Action("stage", None, {"stage": "practice"}))

@@ -1,4 +1,4 @@
-"""The two files of a study: who holds them, what is in them, and the one thread that writes."""
+"""Test the two files of a study: locking, content, and the writer thread."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from spotball_adapters.study.tables import IDENTITIES, STUDY
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.made import stored
+from tests.failures import raises
 
 AT = "2030-01-01T00:00:00.000+00:00"
 TRIALS = (StudyTrial(-1, "soccer", "9"), StudyTrial(0, "gaze", "1", explain=True, options=("cup", "vase")))
@@ -39,7 +40,7 @@ def begin(connection: sqlite3.Connection, label: str, token: bytes = b"") -> int
 
 
 class TestStore:
-    def test_what_was_put_in_comes_out(self, tmp_path: Path) -> None:
+    def test_participants_events_and_identities_are_read_back_unchanged(self, tmp_path: Path) -> None:
         events = [
             stored(1, "stage", stage="consent"),
             stored(2, "shown", -1),
@@ -61,14 +62,14 @@ class TestStore:
             assert reader.events(number) == events
             assert reader.identities() == [Identity("k7m2q9xd", "prolific", "p", "s", "v")]
 
-    def test_outlives_a_power_cut(self, tmp_path: Path) -> None:
+    def test_store_files_use_wal_full_sync_and_foreign_keys(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store:
             for file in (store.study, store.identities_file):
                 assert file.rows("PRAGMA journal_mode") == [("wal",)]
                 assert file.rows("PRAGMA synchronous") == [(2,)]
                 assert file.rows("PRAGMA foreign_keys") == [(1,)]
 
-    def test_an_event_is_stored_once_whatever_the_server_thinks(self, tmp_path: Path) -> None:
+    def test_duplicate_event_violates_a_database_constraint(self, tmp_path: Path) -> None:
         first = stored(1, "shown", 0)
         with StudyStore(tmp_path) as store, store.study.transaction() as connection:
             number = begin(connection, "a")
@@ -82,39 +83,39 @@ class TestStore:
             with pytest.raises(sqlite3.IntegrityError):
                 insert_events(connection, number + 1, [stored(1, "shown", 0)])
 
-    def test_one_person_is_there_once(self, tmp_path: Path) -> None:
+    def test_duplicate_person_violates_a_database_constraint(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store, store.identities_file.transaction() as connection:
             insert_identity(connection, Identity("a", "prolific", "p", "s", "v"))
             with pytest.raises(sqlite3.IntegrityError):
                 connection.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
 
-    def test_the_secret_is_drawn_once(self, tmp_path: Path) -> None:
+    def test_secret_is_generated_once_and_kept(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store:
             secret = store.secret()
         with StudyStore(tmp_path) as store:
             assert store.secret() == secret
         assert len(secret) == 32
 
-    def test_a_later_version_is_refused(self, tmp_path: Path) -> None:
+    def test_store_of_a_later_version_is_an_error(self, tmp_path: Path) -> None:
         for name in (STUDY, IDENTITIES):
             with StudyStore(tmp_path):
                 pass
             with sqlite3.connect(tmp_path / name) as connection:
                 connection.execute("PRAGMA user_version = 99")
             connection.close()
-            with pytest.raises(StoreError, match="later version of spotball-core"):
+            with raises(StoreError, "newer-version"):
                 StudyStore(tmp_path)
-            with pytest.raises(StoreError, match="later version of spotball-core"), reading(tmp_path):
+            with raises(StoreError, "newer-version"), reading(tmp_path):
                 pass
             (tmp_path / name).unlink()
 
-    def test_nothing_to_look_at(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="no answers are stored"), reading(tmp_path):
+    def test_empty_or_missing_folder_is_an_error(self, tmp_path: Path) -> None:
+        with raises(OptionError, "wrong-folder"), reading(tmp_path):
             pass
-        with pytest.raises(OptionError, match="is not a folder"):
+        with raises(OptionError, "wrong-folder"):
             StudyStore(tmp_path / "missing")
 
-    def test_another_process_has_it(self, tmp_path: Path) -> None:
+    def test_store_in_use_by_another_process_is_read_only(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path; from spotball_adapters.study.store import StudyStore\n"
             "with StudyStore(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -123,7 +124,7 @@ class TestStore:
         with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "held\n"
-            with pytest.raises(OptionError, match="is in use by another process"):
+            with raises(OptionError, "in-use"):
                 StudyStore(tmp_path)
             with reading(tmp_path) as reader:
                 assert reader.participants() == []
@@ -133,13 +134,13 @@ class TestStore:
 
 
 class TestClaim:
-    def test_before_anybody_took_part_all_may_change(self, tmp_path: Path) -> None:
+    def test_claim_may_change_all_parts_before_the_first_participant(self, tmp_path: Path) -> None:
         for parts in ({"seed": 1}, {"seed": 2, "task": "clicks"}):
             with StudyStore(tmp_path) as store:
                 store.claim(parts)
                 assert store.changed(parts) == []
 
-    def test_afterwards_each_change_is_named_and_nothing_is_changed(self, tmp_path: Path) -> None:
+    def test_claim_after_the_first_participant_is_an_error_that_lists_changes(self, tmp_path: Path) -> None:
         parts = {"seed": 1, "lists": [{"name": "a"}], "example": None}
         with StudyStore(tmp_path) as store:
             store.claim(parts)
@@ -152,16 +153,16 @@ class TestClaim:
                 ({**parts, "new": 1}, ["new"]),
             ):
                 assert store.changed(changed) == names
-                with pytest.raises(OptionError, match=f"first participant began: {', '.join(names)}"):
+                with raises(OptionError, "different-settings"):
                     store.claim(changed)
             store.claim(parts)
 
 
 class TestWriter:
-    def test_what_fails_fails_alone(self, tmp_path: Path) -> None:
+    def test_failing_write_does_not_affect_other_writes_in_the_transaction(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store, closing(EventWriter(store.study)) as writer:
             gate = threading.Event()
-            # Held back, so that all that follow are one transaction.
+            # Block the writer, so that all following writes share one transaction.
             first = writer.do(lambda connection: gate.wait(10))
             labels = ["a", "b", "a", "c"]
             futures = [writer.do(lambda connection, label=label: begin(connection, label)) for label in labels]
@@ -176,7 +177,7 @@ class TestWriter:
             ]
             assert [one.participant for one in store.participants()] == ["a", "b", "c", "d"]
 
-    def test_nobody_hears_of_success_before_it_is_on_disk(self, tmp_path: Path) -> None:
+    def test_write_is_confirmed_only_after_the_commit(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store, reading(tmp_path) as other, closing(EventWriter(store.study)) as writer:
             told: list[bool] = []
             futures = []
@@ -189,7 +190,7 @@ class TestWriter:
             writer.do(lambda connection: None).result(10)
             assert told == [True] * 3 * AT_ONCE
 
-    def test_what_cannot_be_committed_fails_for_all_and_the_next_goes_on(self, tmp_path: Path) -> None:
+    def test_failed_commit_fails_all_its_writes_and_later_writes_succeed(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store, closing(EventWriter(store.study)) as writer:
             pages = store.study.rows("PRAGMA page_count")[0][0]
             writer.do(lambda connection: connection.execute(f"PRAGMA max_page_count = {pages}").fetchone()).result(10)
@@ -211,7 +212,7 @@ class TestWriter:
             assert len(store.events(1)) == 49
 
 
-def test_its_user_alone_may_read_it(tmp_path: Path) -> None:
+def test_store_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     with StudyStore(tmp_path) as store:
         store.secret()
         files = [path for path in tmp_path.iterdir() if ".sqlite" in path.name]

@@ -1,4 +1,4 @@
-"""Files counted in pieces: the same as whole, and what is wrong is found."""
+"""Test that files counted in pieces give the same counts and the same errors as whole files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, SpotballError
 from tests.builders import scenes, write_csv, write_jsonl
 from tests.conftest import examples
+from tests.failures import raises
 
 KNOWN = scenes("1", "2", "3")
 
@@ -38,7 +39,7 @@ def gathered(some: list[FilePiece], *, participants: bool = False) -> Gathered:
 
 
 def cut(path: Path, n: int, at: set[int]) -> list[FilePiece]:
-    """A file of so many rows in pieces that start at some of them."""
+    """Split a file of n rows into pieces that start at the given rows."""
     borders = [0, *sorted(row for row in at if 0 < row < n), n]
     return [FilePiece(str(path), start, end - start) for start, end in itertools.pairwise(borders)]
 
@@ -53,7 +54,7 @@ def outcome(count: Callable[[], Counts]) -> Counts | str:
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(rows, st.sets(st.integers(0, 30)), st.randoms(use_true_random=False))
-def test_parts_of_a_file_in_any_order_count_as_the_file(
+def test_counts_of_file_pieces_in_any_order_equal_counts_of_the_file(
     tmp_path_factory: pytest.TempPathFactory, some: list[dict[str, object]], cuts: set[int], rng: random.Random
 ) -> None:
     folder = tmp_path_factory.mktemp("pieces")
@@ -83,7 +84,7 @@ sampled = st.fixed_dictionaries(
 @pytest.mark.parametrize("numbers", ["in order", "any", "some without"])
 @settings(max_examples=examples(25))
 @given(st.lists(sampled, min_size=1, max_size=12), st.data())
-def test_what_is_wrong_across_pieces_is_found(
+def test_settled_finds_the_same_errors_across_pieces_as_read_counts(
     tmp_path_factory: pytest.TempPathFactory, numbers: str, rows: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("across")
@@ -100,14 +101,14 @@ def test_what_is_wrong_across_pieces_is_found(
     for name, some in (("one", rows[:split]), ("two", rows[split:])):
         if some:
             (folder / name).mkdir()
-            # Files of one name: what has no respondent is then nobody's.
+            # Both files have the same name, so rows without a respondent cannot be assigned to one file.
             files.append(write_jsonl(folder / name / "m.jsonl", some))
             parts += cut(files[-1], len(some), data.draw(st.sets(st.integers(1, 11), max_size=3)))
     participants = data.draw(st.booleans())
     together = gathered(data.draw(st.permutations(parts)), participants=participants)
     found = outcome(lambda: together.settled(files, KNOWN, participants=participants))
     local = outcome(lambda: read_counts(files, KNOWN, participants=participants))
-    # Where several things are wrong, the one told of may be another.
+    # If several errors exist, each way may report a different one.
     assert type(found) is type(local)
     assert isinstance(found, str) or found == local
     kinds = {row["kind"] or "model" for row in rows}
@@ -116,29 +117,29 @@ def test_what_is_wrong_across_pieces_is_found(
         assert not together.suspects()
 
 
-def test_a_sample_in_two_files_is_found(tmp_path: Path) -> None:
+def test_settled_with_a_sample_in_two_files_is_an_error(tmp_path: Path) -> None:
     rows = [{"image": "1", "respondent": "a", "sample": i, "cell": "D5"} for i in range(1, 9)]
     files = [write_jsonl(tmp_path / "one.jsonl", rows[:5]), write_jsonl(tmp_path / "two.jsonl", rows[4:])]
     together = gathered([FilePiece(str(file)) for file in files])
-    with pytest.raises(InputError, match=r"two\.jsonl:1: sample: found a second sample 5 of a for image soccer/1"):
+    with raises(InputError, "duplicate:sample:1"):
         together.settled(files, KNOWN, participants=False)
 
 
-def test_what_only_a_worker_cannot_read(tmp_path: Path) -> None:
+def test_settled_reports_a_file_that_only_the_worker_cannot_read(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}])
     together = Gathered(6, 10)
     together.add(Counted(str(file), None, None, "m.jsonl: file: found no such file"))
-    with pytest.raises(SpotballError, match=r"this machine can read: m\.jsonl: file: found no such file"):
+    with raises(SpotballError, "worker-failed"):
         together.settled([file], KNOWN, participants=False)
 
 
-def test_many_pieces_are_added_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gathered_merges_many_pieces_incrementally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "MERGED_TOGETHER", 3)
     path = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}] * 10)
     assert gathered([FilePiece(str(path), i, 1) for i in range(10)]).counts() == read_counts(path, KNOWN)
 
 
-def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Path) -> None:
+def test_suspects_are_files_with_errors_or_with_conflicting_kinds(tmp_path: Path) -> None:
     row = {"image": "1", "respondent": "a", "cell": "D5"}
     files = {
         "good": [row | {"respondent": "b"}],
@@ -153,7 +154,7 @@ def test_pieces_that_cannot_be_counted_and_files_that_do_not_agree(tmp_path: Pat
     assert "unknown.jsonl:1: image: found '9'" in error
 
 
-def test_a_sample_that_is_in_two_shards_is_found_where_only_people_have_a_participant(tmp_path: Path) -> None:
+def test_settled_finds_a_repeated_model_sample_if_only_people_have_participants(tmp_path: Path) -> None:
     model = {"image": "1", "respondent": "m", "cell": "D5", "sample": 1}
     person = {"image": "2", "respondent": "human", "cell": "D5", "sample": 1}
     paths = [
@@ -162,7 +163,7 @@ def test_a_sample_that_is_in_two_shards_is_found_where_only_people_have_a_partic
     ]
     together = gathered([FilePiece(str(path)) for path in paths], participants=True)
     assert together.suspects(pool=True) == set(map(str, paths))
-    with pytest.raises(InputError, match="a second sample 1 of m for image soccer/1"):
+    with raises(InputError, "duplicate:sample:1"):
         together.settled(paths, KNOWN, participants=True, pool=True)
 
 
@@ -182,7 +183,7 @@ class TestParquet:
             (0, 10, [(None, None)]),
         ],
     )
-    def test_row_groups_go_together(
+    def test_pieces_of_parquet_combine_whole_row_groups(
         self, tmp_path: Path, n: int, size: int, expected: list[tuple[int | None, int | None]]
     ) -> None:
         path = tmp_path / "m.parquet"
@@ -195,7 +196,7 @@ class TestParquet:
         if n:
             assert gathered(made).counts() == read_counts(path, KNOWN)
 
-    def test_other_files_and_broken_ones_are_whole(self, tmp_path: Path) -> None:
+    def test_pieces_of_other_or_broken_files_are_whole_files(self, tmp_path: Path) -> None:
         broken = tmp_path / "x.parquet"
         broken.write_bytes(b"PAR1 nonsense")
         files = [broken, tmp_path / "missing.parquet", tmp_path / "m.csv"]

@@ -1,4 +1,4 @@
-"""Counting on Ray: a local cluster of two nodes with a worker each, of real processes."""
+"""Test counting on Ray with a local cluster of two nodes, each with one worker process."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, spotball_process
 from tests.conftest import ROOT
 from tests.counting.engines.workers import busy_workers, cluster_address, processes
+from tests.failures import raises
 
 KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
 LABELS = ["A1", "C2", "d5", "E7", "F10", "nowhere"]
@@ -45,7 +46,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of all kinds, with names and distributions, one of them large enough for several pieces."""
+    """Return a dataset with all file formats, cells and distributions, and one file large enough for several pieces."""
     folder = dataset(tmp_path_factory.mktemp("set"), KNOWN, a=rows_of(3000, "a", seed=1))
     write_csv(folder / "responses-b.csv", rows_of(2000, "b", seed=2))
     write_jsonl(folder / "responses-b2.jsonl", rows_of(500, "b", seed=3))
@@ -58,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files that take some seconds to count."""
+    """Return a folder of files that take some seconds to count."""
     folder = tmp_path_factory.mktemp("shards")
     for i in range(24):
         write_csv(folder / f"{i}.csv", rows_of(20_000, "m", seed=i))
@@ -66,23 +67,23 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestWithoutRay:
-    def test_an_address_needs_the_engine(self) -> None:
-        with pytest.raises(OptionError, match=r"^--ray-address needs --engine ray. Add it, or remove --ray-address$"):
+    def test_engine_named_with_an_invalid_engine_or_an_unused_address_is_an_error(self) -> None:
+        with raises(OptionError, "missing-option:--ray-address"):
             engine_named("local", ray_address="127.0.0.1:6379")
         with pytest.raises(OptionError, match=r"^engine: found 'spark', expected local or ray$"):
             engine_named("spark")  # type: ignore[arg-type]
         check_engine("ray", "127.0.0.1:6379")
 
-    def test_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_engine_named_without_ray_names_the_extra_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "ray", None)
         monkeypatch.setitem(sys.modules, "ray.data", None)
-        with pytest.raises(MissingExtraError, match=r'pip install "spotball-core\[ray\]"'):
+        with raises(MissingExtraError, "missing-extra"):
             engine_named("ray")
 
 
 @pytest.mark.slow
 class TestOnACluster:
-    def test_scores_are_equal_byte_for_byte(self, folder: Path, address: str) -> None:
+    def test_score_on_ray_prints_the_same_as_the_local_engine(self, folder: Path, address: str) -> None:
         options = ("--bootstrap", "20", "--format", "json", "--reference", "a", "--quiet")
         local = spotball_process("score", folder, *options)
         there = spotball_process("score", folder, *options, "--engine", "ray", "--ray-address", address)
@@ -90,7 +91,7 @@ class TestOnACluster:
         assert there.stdout == local.stdout
         assert there.stdout.startswith("{")
 
-    def test_counts_are_equal_byte_for_byte_from_another_folder(
+    def test_count_on_ray_with_relative_paths_writes_the_same_file_as_the_local_engine(
         self, folder: Path, address: str, tmp_path: Path
     ) -> None:
         command = [*MODULE, "count", "responses-a.jsonl", "responses-large.parquet", "--scenes", "scenes.jsonl"]
@@ -101,7 +102,9 @@ class TestOnACluster:
         assert "parts of the files counted: 3 done" in done.stderr
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
-    def test_a_killed_worker_changes_nothing(self, folder: Path, shards: Path, address: str, tmp_path: Path) -> None:
+    def test_count_on_ray_with_a_killed_worker_writes_the_same_file(
+        self, folder: Path, shards: Path, address: str, tmp_path: Path
+    ) -> None:
         known = folder / "scenes.jsonl"
         command = [
             sys.executable,
@@ -119,7 +122,7 @@ class TestOnACluster:
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
     @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "samples", "twice", "missing"])
-    def test_errors_are_those_of_the_local_engine(
+    def test_count_on_ray_prints_the_same_errors_as_the_local_engine(
         self, folder: Path, address: str, tmp_path: Path, broken: str
     ) -> None:
         good = write_jsonl(tmp_path / "good.jsonl", rows_of(50, "g", seed=1))
@@ -155,16 +158,16 @@ class TestOnACluster:
 class TestOnAClusterOfItsOwn:
     @pytest.fixture
     def home(self) -> Iterator[Path]:
-        """Where the cluster keeps its files: by them its processes are known. Paths of sockets must be short."""
+        """Return a folder for the cluster's files, which identifies its processes. Socket paths must be short."""
         pytest.importorskip("ray.data", reason='needs the "ray" extra')
         folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
 
-    def test_nobody_answers(self, home: Path, tmp_path: Path) -> None:
+    def test_score_with_an_unreachable_ray_address_is_an_error(self, home: Path, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=rows_of(3, "a", seed=1))
         with socket.socket() as bound:
-            bound.bind(("127.0.0.1", 0))  # and listens to nobody
+            bound.bind(("127.0.0.1", 0))  # The port is bound, but nothing listens on it.
             address = f"127.0.0.1:{bound.getsockname()[1]}"
             options = ("--engine", "ray", "--ray-address", address)
             done = spotball_process("score", folder, *options, env={"RAY_TMPDIR": str(home)})
@@ -172,19 +175,21 @@ class TestOnAClusterOfItsOwn:
         assert done.stderr.startswith(f"error: no Ray cluster answers at {address}: ")
         assert not processes(str(home))
 
-    def test_it_is_gone_afterwards(self, home: Path, tmp_path: Path) -> None:
+    def test_score_on_a_temporary_ray_cluster_stops_all_its_processes(self, home: Path, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=rows_of(300, "a", seed=1), b=rows_of(300, "b", seed=2))
         options = ("--bootstrap", "0", "--format", "csv")
         there = spotball_process("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
         alone = spotball_process("score", folder, *options)
         assert there.stdout == alone.stdout
-        # On a busy machine a line says how far it is.
+        # On a busy machine, progress lines come first.
         assert there.stderr.endswith(f"parts of the files counted: 2 done\n{alone.stderr}")
         assert there.stderr.count("parts of the files counted: 0 done") == 0
         assert any(home.iterdir())
         assert not processes(str(home))
 
-    def test_and_after_ctrl_c(self, home: Path, shards: Path, tmp_path: Path) -> None:
+    def test_count_on_a_temporary_ray_cluster_stops_all_its_processes_after_ctrl_c(
+        self, home: Path, shards: Path, tmp_path: Path
+    ) -> None:
         dataset(tmp_path, KNOWN)
         known, out = tmp_path / "scenes.jsonl", tmp_path / "x.counts"
         command = [*MODULE, "count", *sorted(shards.iterdir()), "--scenes", known, "--engine", "ray", "--out", out]

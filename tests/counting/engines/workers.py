@@ -1,4 +1,4 @@
-"""Ray's worker processes, found among all that run here; and a script that kills one in the midst of a count."""
+"""Find Ray's worker processes; as a script, kill a worker during a count."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 def cluster_address(**second: int) -> Iterator[str]:
-    """The address of a cluster of two nodes with a processor each, which ends with the fixture.
+    """Yield the address of a cluster of two nodes with one CPU each, and stop the cluster afterwards.
 
     Args:
-        second: what the second node says that it has beyond a processor, such as a GPU.
+        second: resources of the second node in addition to its CPU, such as a GPU.
     """
     import pytest
 
@@ -29,24 +29,24 @@ def cluster_address(**second: int) -> Iterator[str]:
 
 
 def processes(mark: str) -> dict[int, bytes]:
-    """Command lines, by process, that have a mark in them."""
+    """Return the command lines that contain a mark, by process id."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes()
         except OSError:
-            continue  # It ended while we looked.
+            continue  # The process ended in the meantime.
         if mark.encode() in line:
             found[int(entry.parent.name)] = line
     return found
 
 
 TASKS, ACTORS = (b"ray::Map(", b"ray::MapBatches("), (b"ray::MapWorker",)
-"""How processes call themselves that are at a task of Ray Data, and those that are actors of it."""
+"""Process names of workers that run a task of Ray Data, and of its actors."""
 
 
 def busy_workers(mark: str, names: tuple[bytes, ...] = TASKS) -> list[int]:
-    """Processes at work for Ray Data, of a cluster whose node's command line has a mark in it."""
+    """Return the busy Ray Data workers of the cluster whose node's command line contains a mark."""
     nodes = processes(mark)
     workers = [process for process, line in processes("ray::").items() if line.startswith(names)]
     return [worker for worker in workers if parent(worker) in nodes]
@@ -60,7 +60,7 @@ def parent(process: int) -> int | None:
 
 
 def first_at_work(mark: str, names: tuple[bytes, ...] = TASKS, *, seconds: float = 30) -> int:
-    """The first of `busy_workers` to be seen; for a moment there may be none."""
+    """Wait until `busy_workers` returns at least one worker, and return the first one."""
     end = time.monotonic() + seconds
     while not (found := busy_workers(mark, names)):
         if time.monotonic() > end:
@@ -70,13 +70,13 @@ def first_at_work(mark: str, names: tuple[bytes, ...] = TASKS, *, seconds: float
 
 
 def main(address: str, scenes: str, shards: str, out: str) -> None:
-    """Count the shards on the cluster at the address, and kill a worker that is at it once the first is done."""
+    """Count the shards on the cluster, and kill a busy worker after the first shard is done."""
     from spotball_core.counting.counts_file import write_counts
     from spotball_core.counting.engines import engine_named
     from spotball_core.io.scenes import read_scenes
 
     def kill_one(done: int, total: int) -> None:
-        # Ray counts ahead of what is taken: later there might be nobody left at work.
+        # Ray counts ahead of the results that are read, so later no worker might be busy.
         if done == 1:
             worker = first_at_work(address)
             os.kill(worker, signal.SIGKILL)

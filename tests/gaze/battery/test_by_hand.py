@@ -1,7 +1,8 @@
-"""Each test on trials whose numbers are worked out by hand.
+"""Test each test of the battery on trials whose results are computed by hand.
 
-Photos with one trial have no random intercepts: models are logistic regressions, and with as many coefficients as kinds
-of photos they give the kinds' own log odds. Of n photos with a share p, those have the variance 1 / (n p (1 - p)).
+Photos with one trial have no random intercepts, so models are logistic regressions. If they have as many coefficients
+as kinds of photos, they give the log odds of each kind. For n photos with a share p, the variance of the log odds is
+1 / (n p (1 - p)).
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ def is_test_of(found: Finding, estimate: float, se: float) -> None:
 # Test 1 ------------------------------------------------------------------------------------------------------
 
 
-def test_1_against_the_published_people() -> None:
-    # Four photos of two objects, twice each: right 2, 1, 1, 0 times. Accuracy 0.5, people's 0.94. The photos' means
-    # have the sample variance 1/6, so that of their mean is 1/24; people's is 0.94 * 0.06 / 1605.
+def test_performance_gap_against_published_people_equals_values_by_hand() -> None:
+    # Four photos of two objects have two trials each, of which 2, 1, 1 and 0 are correct. The accuracy is 0.5, and that
+    # of people is 0.94. The means of photos have the sample variance 1/6, so the variance of their mean is 1/24. The
+    # variance for people is 0.94 * 0.06 / 1605.
     rows = []
     for number, right in enumerate([2, 1, 1, 0]):
         rows += photo(0, stimulus_id=str(number), times=right) + photo(1, stimulus_id=str(number), times=2 - right)
@@ -52,9 +54,9 @@ def test_1_against_the_published_people() -> None:
     assert found.numbers["by_objects"]["2"] == {"respondent": 0.5, "people": 0.94, "weight": 1.0}
 
 
-def test_1_against_people_on_the_same_photos() -> None:
-    # People are right on photos a, b and c and wrong on d, the respondent is right on a alone: differences 0, 1, 1, 0.
-    # Their mean is 0.5, their sample variance 1/3: what both share of a photo's difficulty cancels.
+def test_performance_gap_against_people_on_the_same_photos_equals_values_by_hand() -> None:
+    # People are correct on photos a, b and c; the respondent is correct only on a. The differences are 0, 1, 1, 0, with
+    # mean 0.5 and sample variance 1/3. The shared difficulty of a photo cancels.
     mine = table(*(photo(0 if name == "a" else 1, stimulus_id=name) for name in "abcd"))
     people = table(*(photo(0 if name != "d" else 1, stimulus_id=name, respondent="human") for name in "abcd"))
     found = performance_gap(mine, people)
@@ -62,18 +64,18 @@ def test_1_against_people_on_the_same_photos() -> None:
     assert found.numbers["people"] == "responses"
 
 
-def test_1_weighs_numbers_of_objects_as_the_respondent_met_them() -> None:
+def test_performance_gap_weighs_object_counts_by_the_trials_of_the_respondent() -> None:
     rows = table(photo(0, times=30), photo(1, n=3, times=10), photo(0, n=4, times=1, head=0))
     found = performance_gap(rows)
     assert found.estimate == pytest.approx(0.75 * (0.94 - 1) + 0.25 * (0.88 - 0))
 
 
-def test_1_adds_what_people_differ_by() -> None:
-    # Two people, one always right, the other always wrong, on the same 40 photos: photos do not differ at all.
+def test_performance_gap_includes_the_variance_between_people() -> None:
+    # One person is always correct and one always wrong on the same 40 photos, so photos do not differ.
     people = [photo(0 if who == "x" else 1, stimulus_id=str(k), participant=who) for who in "xy" for k in range(40)]
     mine = [photo(k % 2, stimulus_id=str(k)) for k in range(40)]
     found = performance_gap(table(*mine), table(*people))
-    # Their deviations from 0.5, a half each way, weigh a half: the sum of squares 2 (1/4)^2, times 2 / (2 - 1).
+    # Each person deviates by 1/2 and has the weight 1/2: the sum of squares is 2 (1/4)^2, times 2 / (2 - 1).
     mine_alone = 40 * (0.5 / 40) ** 2 * 40 / 39
     assert found.numbers["se"] == pytest.approx(sqrt(1 / 4 + mine_alone), rel=0.01)
 
@@ -85,8 +87,8 @@ def share_wrong(wrong: int, right: int, **kind: object) -> list[dict[str, object
     return photo(1, times=wrong, **kind) + photo(0, times=right, **kind)  # type: ignore[arg-type]
 
 
-def test_proximity_by_hand() -> None:
-    # A quarter of 16 wrong at proximity 1, three quarters at 3: log odds from -ln 3 to ln 3 over two steps.
+def test_proximity_effect_equals_values_by_hand() -> None:
+    # Of 16 trials, 4 are wrong at proximity 1 and 12 at 3: log odds rise from -ln 3 to ln 3 over two steps.
     found = proximity_and_view(table(share_wrong(4, 12), share_wrong(12, 4, proximity=3)))
     is_test_of(found["proximity"], log(3), sqrt(2 / 3) / 2)
     assert found["proximity"].method == "logistic regression"
@@ -94,21 +96,21 @@ def test_proximity_by_hand() -> None:
     assert "no photos from the front" in found["view"].reason
 
 
-def test_proximity_is_beyond_chance() -> None:
-    # In the middle of three objects chance is 2/3 wrong: half of the choices wrong is below it, at all proximities.
+def test_proximity_model_has_chance_as_an_offset() -> None:
+    # For the middle of three objects, 2/3 are wrong by chance; here 1/2 are wrong at all proximities.
     rows = table(
         *(share_wrong(8, 8, n=3, gaze=1, proximity=k, head=None) for k in (1, 3)),
     ).with_columns(choice=pl.when(pl.col("choice") == 1).then(1).otherwise(0))
     found = proximity_and_view(rows)["proximity"]
     assert found.estimate == pytest.approx(0, abs=1e-9)
     model = found.models[0]
-    # The intercept is what is left of the log odds beyond those of chance, ln 2.
+    # The intercept is the log odds minus the log odds of chance, which are ln 2.
     assert model.coefficients["intercept"].estimate == pytest.approx(log(1) - log(2), abs=1e-6)
 
 
-def test_view_by_hand() -> None:
-    # A quarter of 16 wrong from the front, three quarters from the left, half from the right: the sides' mean log odds
-    # are ln 3 / 2, the front's -ln 3.
+def test_view_effect_equals_values_by_hand() -> None:
+    # Of 16 trials, 4 are wrong from the front, 12 from the left and 8 from the right. The mean log odds of the sides
+    # are ln 3 / 2, and those of the front are -ln 3.
     rows = table(share_wrong(4, 12), share_wrong(12, 4, view="left"), share_wrong(8, 8, view="right"))
     found = proximity_and_view(rows)["view"]
     variance = (1 / 3 + 1 / 4) / 4 + 1 / 3
@@ -117,7 +119,7 @@ def test_view_by_hand() -> None:
     assert pairs[("left", "right")] == pytest.approx(log(3), abs=1e-5)
 
 
-def test_view_with_a_side_that_is_no_worse() -> None:
+def test_view_effect_is_negative_if_a_side_view_is_better() -> None:
     found = proximity_and_view(table(share_wrong(8, 8), share_wrong(4, 12, view="left")))["view"]
     is_test_of(found, -log(3), sqrt(1 / 4 + 1 / 3))
     assert found.as_asked is False
@@ -126,9 +128,9 @@ def test_view_with_a_side_that_is_no_worse() -> None:
 # Test 2.1 ----------------------------------------------------------------------------------------------------
 
 
-def test_2_1_by_hand() -> None:
-    # 24 head and 8 gaze targets: ln 3, with variance 1 / (32 * 3/16). The third object, two objects and the congruent
-    # condition do not count.
+def test_head_more_often_equals_values_by_hand() -> None:
+    # There are 24 choices of the head target and 8 of the gaze target: ln 3, with variance 1 / (32 * 3/16). Choices of
+    # the third object, photos with two objects and congruent photos do not count.
     of_three = {"n": 3, "gaze": 0, "head": 2}
     rows = table(
         photo(2, times=24, **of_three),
@@ -144,8 +146,8 @@ def test_2_1_by_hand() -> None:
     assert found.numbers["share"] == 0.75
 
 
-def test_2_1_at_the_mean_proximity() -> None:
-    # ln 3 at proximity 1 and -ln 3 at 3: nothing in the middle.
+def test_head_more_often_is_estimated_at_the_mean_proximity() -> None:
+    # The log odds are ln 3 at proximity 1 and -ln 3 at 3, so they are 0 at the mean.
     rows = table(
         *(
             photo(2, n=3, gaze=0, head=2, proximity=k, times=head)
@@ -160,7 +162,7 @@ def test_2_1_at_the_mean_proximity() -> None:
 
 
 def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximity: int = 1) -> list[dict[str, object]]:
-    """Photos with one head target, the eyes on one object after the other, and what is chosen."""
+    """Return photos with one head target and the eyes on each object in turn, with the choices."""
     return [
         row
         for gaze, choice in enumerate(choices)
@@ -170,9 +172,9 @@ def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximit
     ]
 
 
-def test_2_2_by_hand() -> None:
-    # Three combinations of three: two answered alike, once with the head target. Chance 1/9 each: over it by 8/9, 8/9
-    # and -1/9, in the mean by 5/9, with standard deviation 1/sqrt(3).
+def test_same_choice_equals_values_by_hand() -> None:
+    # Two of three combinations have equal choices, one of them the head target. The chance of equal choices is 1/9, so
+    # the differences from chance are 8/9, 8/9 and -1/9, with mean 5/9 and standard deviation 1/sqrt(3).
     rows = table(scene("000", n=3), scene("111", n=3, prompt_id="2"), scene("012", n=3, prompt_id="3"))
     found = same_choice(rows)
     assert found.estimate == pytest.approx(5 / 9)
@@ -181,12 +183,12 @@ def test_2_2_by_hand() -> None:
     assert found.numbers["always_head"] == pytest.approx(
         {"share": 1 / 3, "chance": 1 / 27, **{k: found.numbers["always_head"][k] for k in ("p", "t", "df", "se")}}
     )
-    # By enumeration: at least two of three alike.
+    # The exact p value is the probability that at least two of three combinations have equal choices.
     p = 1 / 9
     assert found.numbers["exact_p"] == pytest.approx(3 * p**2 * (1 - p) + p**3)
 
 
-def test_2_2_has_the_chance_of_each_kind() -> None:
+def test_same_choice_uses_the_chance_level_of_each_combination() -> None:
     rows = table(
         scene("00", n=2),
         scene("00", n=2, prompt_id="2"),
@@ -201,11 +203,11 @@ def test_2_2_has_the_chance_of_each_kind() -> None:
     test = same_choice(rows)
     assert test.estimate == pytest.approx(1 - (1 / 2 + 1 / 2 + 1 / 16 + 1 / 64) / 4)
     assert test.n_left_out == 1
-    # Places 0 alone were chosen among four: with such habits all is alike by chance.
+    # Only place 0 was chosen, so a respondent with this habit always gives equal choices.
     assert test.numbers["chance_of_habits"] == pytest.approx(1)
 
 
-def test_2_2_by_enumerating_all_answers() -> None:
+def test_combinations_chance_levels_equal_enumeration_of_all_responses() -> None:
     import itertools
 
     for n, k in ((2, 2), (3, 2), (3, 3), (4, 3)):
@@ -219,8 +221,8 @@ def test_2_2_by_enumerating_all_answers() -> None:
 # Test 2.3 ----------------------------------------------------------------------------------------------------
 
 
-def test_2_3_by_hand() -> None:
-    # 12 of 16 right where head and eyes agree, 4 of 16 where they do not: 2 ln 3, with variance 2/3.
+def test_better_when_congruent_equals_values_by_hand() -> None:
+    # 12 of 16 are correct on congruent photos and 4 of 16 on incongruent ones: 2 ln 3, with variance 2/3.
     rows = table(
         share_wrong(4, 12, gaze=0, head=0),
         share_wrong(12, 4, gaze=0, head=1),
@@ -228,7 +230,7 @@ def test_2_3_by_hand() -> None:
     is_test_of(better_when_congruent(rows), 2 * log(3), sqrt(2 / 3))
 
 
-def test_2_3_counts_an_unmatched_choice_as_wrong() -> None:
+def test_better_when_congruent_counts_an_unmatched_choice_as_wrong() -> None:
     rows = table(
         photo(0, gaze=0, head=0, times=8),
         photo(None, gaze=0, head=0, times=8),
@@ -242,15 +244,15 @@ def test_2_3_counts_an_unmatched_choice_as_wrong() -> None:
 # Tests 2.4 and 3 ---------------------------------------------------------------------------------------------
 
 
-def test_2_4_by_hand() -> None:
-    # With two objects: a quarter of 16 wrong where the eyes are at the head target, three quarters one step away.
+def test_more_wrong_with_distance_equals_values_by_hand() -> None:
+    # With two objects, 4 of 16 are wrong if the eyes are on the head target, and 12 of 16 one step away.
     rows = table(share_wrong(4, 12, gaze=0, head=0), share_wrong(12, 4, gaze=0, head=1))
     is_test_of(more_wrong_with_distance(rows), 2 * log(3), sqrt(2 / 3))
 
 
-def test_2_4_with_three_objects() -> None:
-    # The gaze target is at an end, so that wrongness is of two steps: 8 trials of 2 steps with 4 steps wrong, and with
-    # 12 steps wrong, at the distances 0 and 2.
+def test_more_wrong_with_distance_of_three_objects_equals_values_by_hand() -> None:
+    # The gaze target is at an end, so errors have up to two steps: of 16 possible steps in 8 trials, 4 are wrong at
+    # distance 0 and 12 at distance 2.
     def kind(head: int, choices: list[int]) -> list[dict[str, object]]:
         return [row for choice in choices for row in photo(choice, n=3, gaze=0, head=head)]
 
@@ -258,8 +260,8 @@ def test_2_4_with_three_objects() -> None:
     is_test_of(more_wrong_with_distance(rows), log(3), sqrt(2 / 3) / 2)
 
 
-def test_3_by_hand() -> None:
-    # The head target is the second of two; chosen by 12 of 16 where the eyes are on it, by 4 of 16 where they are not.
+def test_gaze_responsiveness_equals_values_by_hand() -> None:
+    # The head target is the second of two objects. It is chosen in 12 of 16 trials with the eyes on it, else in 4.
     rows = table(
         photo(1, gaze=1, head=1, times=12),
         photo(0, gaze=1, head=1, times=4),
@@ -269,7 +271,7 @@ def test_3_by_hand() -> None:
     is_test_of(gaze_responsiveness(rows), 2 * log(3), sqrt(2 / 3))
 
 
-def test_3_of_who_never_leaves_the_head() -> None:
+def test_gaze_responsiveness_of_constant_head_choices_uses_a_t_test() -> None:
     rows = table(photo(1, gaze=1, head=1, times=16), photo(1, gaze=0, head=1, times=16))
     found = gaze_responsiveness(rows)
     assert (found.method, found.estimate, found.p) == ("t-test", pytest.approx(0), 1.0)
@@ -280,7 +282,7 @@ def test_3_of_who_never_leaves_the_head() -> None:
 
 
 def heads(*shares: int) -> pl.DataFrame:
-    """The head at the left of three objects: of 32 photos at each distance of the eyes, so many choose its target."""
+    """Return photos with the head towards the left of three objects, and the head target chosen in n of 32 trials."""
     return table(
         *(
             photo(0, n=3, gaze=gaze, head=0, times=head) + photo(2, n=3, gaze=gaze, head=0, times=32 - head)
@@ -289,21 +291,22 @@ def heads(*shares: int) -> pl.DataFrame:
     )
 
 
-def test_4_of_a_coin() -> None:
-    # ln 3 at the distance 0, -ln 3 at 1 and 2: both drops are 2 ln 3 with variance 1/3, z = 3.8.
+def test_coin_flipping_with_equal_distant_rates_is_eye_head_ambivalent() -> None:
+    # Log odds are ln 3 at distance 0 and -ln 3 at 1 and 2, so both drops are 2 ln 3 with variance 1/3, z = 3.8.
     found = coin_flipping(heads(24, 8, 8))
     assert (found.verdict, found.supports) == (True, "eye-head ambivalent")
     pairs = {(pair["near"], pair["far"]): pair for pair in found.numbers["by_objects"]["3"]["pairs"]}
     p = two_sided(2 * log(3) / sqrt(1 / 3))
     assert pairs[0, 1]["drop"] == pytest.approx(2 * log(3), abs=1e-5)
-    # Holm's method: the smallest of three times 3, and the next no smaller.
+    # Holm's method multiplies the smallest of three p values by 3, and the next one must not be smaller.
     assert [pairs[key]["p_adjusted"] for key in ((0, 1), (0, 2), (1, 2))] == pytest.approx(
         [3 * p, 3 * p, 1.0], rel=1e-4
     )
 
 
-def test_4_of_a_decline() -> None:
-    # ln 3, 0, -ln 3: neighbors differ by ln 3 with variance 1/6 + 1/8, z = 2.03, p = 0.042, adjusted 0.084.
+def test_coin_flipping_with_declining_rates_is_head_dominant() -> None:
+    # The log odds are ln 3, 0, -ln 3. Neighbors differ by ln 3 with variance 1/6 + 1/8, z = 2.03, p = 0.042, and the
+    # adjusted p is 0.084.
     found = coin_flipping(heads(24, 16, 8))
     assert (found.verdict, found.supports) == (False, "head-dominant")
     pairs = {(pair["near"], pair["far"]): pair["p_adjusted"] for pair in found.numbers["by_objects"]["3"]["pairs"]}
@@ -312,12 +315,12 @@ def test_4_of_a_decline() -> None:
     assert pairs[0, 2] == pytest.approx(3 * two_sided(2 * log(3) / sqrt(1 / 3)), rel=1e-3)
 
 
-def test_4_where_nothing_declines() -> None:
+def test_coin_flipping_with_constant_rates_supports_neither() -> None:
     found = coin_flipping(heads(20, 20, 20))
     assert (found.verdict, found.supports) == (False, "neither")
 
 
-def test_4_rules() -> None:
+def test_supported_and_together_follow_the_rules_of_test_4() -> None:
     drops = {"all": [Pair(4, 0, k, 1.0, 0.001) for k in (1, 2, 3)]}
     level = [Pair(4, a, b, 0.0, 0.9) for a, b in ((1, 2), (1, 3), (2, 3))]
     assert supported([*drops["all"], *level], 0.05) == "eye-head ambivalent"
@@ -330,7 +333,7 @@ def test_4_rules() -> None:
     assert together(["neither", "eye-head ambivalent"]) == "eye-head ambivalent"
 
 
-def test_tests_without_their_trials_have_no_answer() -> None:
+def test_battery_tests_without_suitable_trials_have_a_reason_and_no_verdict() -> None:
     natural = table(photo(0, times=8))
     for found in (
         head_more_often(natural),

@@ -1,4 +1,4 @@
-"""What is reported about the limits of the decision tree: chance, equality, stability."""
+"""Test the reported limits of the decision tree: chance, equality and stability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESIGN = factorial_design()
 SMALL = [one for one in DESIGN if one.view == "front"]
 
 
-def test_equivalence_is_two_one_sided_tests() -> None:
+def test_equivalence_p_equals_two_one_sided_tests() -> None:
     generator = np.random.default_rng(0)
     x = generator.normal(0.05, 1.0, 60)
     se = float(x.std(ddof=1) / np.sqrt(60))
@@ -31,7 +31,7 @@ def test_equivalence_is_two_one_sided_tests() -> None:
     assert equivalence_p(0.3, 0.0, 0.2) == 1
 
 
-def test_guessing_is_at_chance_and_few_trials_are_not_enough() -> None:
+def test_at_chance_is_true_only_for_guessing_with_enough_trials() -> None:
     guess = with_measures(simulate(Observer("guess"), DESIGN, prompts=2).frame)
     found = at_chance(guess)
     assert found is not None
@@ -48,8 +48,8 @@ def test_guessing_is_at_chance_and_few_trials_are_not_enough() -> None:
     assert refined("gap without head bias", eyes) == "gap without head bias"
 
 
-def test_whoever_avoids_the_head_is_not_head_dominant() -> None:
-    """The share of the head target falls with the distance of the eyes, because choices fall near the gaze target."""
+def test_coin_flipping_of_an_eye_follower_is_not_head_dominant() -> None:
+    """Check with choices near the gaze target, for which the share of the head target falls with the eyes' distance."""
     rows = with_measures(simulate(Observer("eye", noise=0.5, stimulus_noise=0.2), DESIGN, prompts=2, seed=1).frame)
     found = coin_flipping(rows)
     pairs = [
@@ -61,7 +61,7 @@ def test_whoever_avoids_the_head_is_not_head_dominant() -> None:
     assert found.supports == "neither"
 
 
-def test_equality_is_shown_for_a_clear_coin() -> None:
+def test_coin_flipping_of_a_clear_coin_shows_equality_without_notes() -> None:
     coin = Observer("coin", noise=0.08, stimulus_noise=0.08, lapse=0.2)
     many = coin_flipping(with_measures(simulate(coin, DESIGN, prompts=8, seed=1).frame))
     assert many.supports == "eye-head ambivalent"
@@ -71,8 +71,8 @@ def test_equality_is_shown_for_a_clear_coin() -> None:
     assert all(pair["p_equal"] > 0.9 for pair in pairs if pair["near"] == 0)
 
 
-def test_a_note_states_if_equality_is_not_shown() -> None:
-    """Pairs from 0 are clear; the pair of 1 and 2 does not differ significantly."""
+def test_notes_state_whether_equality_is_shown() -> None:
+    """Check with clear differences from distance 0 and no significant difference between 1 and 2."""
 
     def note(verdict: Supports, p_equal: float) -> str:
         pairs = [Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6, p_equal)]
@@ -84,7 +84,7 @@ def test_a_note_states_if_equality_is_not_shown() -> None:
     assert note("head-dominant", 0.4) == ""
 
 
-def test_scenes_are_drawn_whole_and_copies_count_as_scenes_of_their_own() -> None:
+def test_resampled_scenes_are_complete_and_copies_are_separate_scenes() -> None:
     rows = with_measures(simulate(Observer("head"), SMALL, prompts=2).frame)
     sample = resampled_scenes(rows, np.random.default_rng(1))
     assert sample.columns == rows.columns
@@ -102,7 +102,7 @@ def test_scenes_are_drawn_whole_and_copies_count_as_scenes_of_their_own() -> Non
     assert n_scenes == len(sizes)
 
 
-def test_a_clear_type_is_stable() -> None:
+def test_stability_of_a_clear_type_is_1_and_reproducible() -> None:
     rows = with_measures(simulate(Observer("eye", noise=0.1, stimulus_noise=0.05, lapse=0.0), SMALL, prompts=1).frame)
     found = stability(rows, "human-level", resamples=5)
     assert (found.resamples, found.types, found.share) == (5, {"human-level": 5}, 1.0)
@@ -110,7 +110,7 @@ def test_a_clear_type_is_stable() -> None:
 
 
 @pytest.mark.slow
-def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
+def test_analyze_warns_if_human_level_is_based_only_on_natural_photos() -> None:
     sharp = {"noise": 0.05, "stimulus_noise": 0.05, "lapse": 0.0}
     trials = together(
         [
@@ -118,7 +118,7 @@ def test_human_level_on_natural_photos_alone_gives_a_warning() -> None:
             simulate(Observer("eye", **sharp), SMALL, prompts=2, respondent="eye", seed=2),
         ]
     )
-    # Natural photos that show no disagreement: both respondents choose the gaze target.
+    # On natural photos, both respondents choose the gaze target.
     natural = trials.frame["condition"] == "natural"
     frame = trials.frame.with_columns(choice=trials.frame["choice"].zip_with(~natural, trials.frame["gaze"]))
     report = analyze(type(trials)(frame), GazeOptions(bootstrap=0))

@@ -17,8 +17,8 @@ def rows(observer: Observer, *, prompts: int = 6, seed: int = 0) -> pl.DataFrame
 
 
 @pytest.mark.slow
-def test_who_answers_all_prompts_of_a_photo_alike_is_tested_over_photos() -> None:
-    """Sixteen answers that are one: a model that took them for independent would find effects everywhere."""
+def test_battery_uses_t_tests_over_photos_if_all_prompts_get_equal_responses() -> None:
+    """Check that equal responses to all prompts are not treated as independent, which would create false effects."""
     found = 0
     for seed in range(10):
         battery = Battery(rows(Observer("eye", noise=0, stimulus_noise=3, lapse=0), seed=seed), 0.05)
@@ -26,11 +26,11 @@ def test_who_answers_all_prompts_of_a_photo_alike_is_tested_over_photos() -> Non
             assert battery[key].method == "t-test"
             assert battery[key].reason
             found += (battery[key].p or 0) < 0.05
-    # 30 tests of nothing at 5%: more than 6 would be found in one of 1,500 such.
+    # Of 30 tests without an effect at the 5% level, more than 6 are significant in only one of 1,500 cases.
     assert found <= 6
 
 
-def test_trials_with_a_photo_are_not_independent() -> None:
+def test_model_has_a_random_intercept_per_photo() -> None:
     noisy = rows(Observer("head", noise=0.5, stimulus_noise=0.5, lapse=0.05))
     fitted = model(noisy.filter(pl.col("n_objects") == 4), "correct", ("center(proximity)",))
     assert fitted.fit is not None
@@ -38,13 +38,13 @@ def test_trials_with_a_photo_are_not_independent() -> None:
     assert "stimulus_id" in fitted.fit.sds
 
 
-def test_what_a_model_was_and_what_it_dropped_is_recorded() -> None:
+def test_model_records_its_formula_and_the_test_of_interactions() -> None:
     fitted = model(
         rows(Observer("guess")), "correct", ("view", "center(proximity)*center(n_objects)"), ("center(proximity)",)
     )
     record = fitted.record
     assert record is not None
-    # One view alone is no factor.
+    # A single view is not a factor, so it is dropped.
     assert record.formula.startswith("correct ~ center(proximity) * center(n_objects)")
     assert record.n_rows == 6 * len(DESIGN)
     assert record.interactions is not None
@@ -53,8 +53,8 @@ def test_what_a_model_was_and_what_it_dropped_is_recorded() -> None:
     assert set(record.coefficients) >= {"intercept", "proximity"}
 
 
-def test_a_group_without_variance_is_dropped_and_that_is_said() -> None:
-    # Two prompts, answered alike on average; photos differ.
+def test_model_drops_a_group_without_variance_and_records_it() -> None:
+    # The two prompts have equal mean accuracy, and photos differ.
     answers = {"a": "0000", "b": "0001", "c": "1011", "d": "0111", "e": "1111", "f": "0010", "g": "1110", "h": "0100"}
     trials = table(
         *(
@@ -69,7 +69,7 @@ def test_a_group_without_variance_is_dropped_and_that_is_said() -> None:
     assert record.dropped == ("stimulus_id, prompt_id: singular: prompt_id has zero variance",)
 
 
-def test_missing_combinations_fall_back_to_the_terms_without_interactions() -> None:
+def test_model_with_missing_combinations_uses_the_fallback_without_interactions() -> None:
     trials = table(
         photo(0, times=9),
         photo(1, times=6),
@@ -83,7 +83,7 @@ def test_missing_combinations_fall_back_to_the_terms_without_interactions() -> N
     assert fitted.record.formula == "correct ~ view + center(proximity)"
 
 
-def test_no_model_is_said_and_not_hidden() -> None:
+def test_model_that_cannot_be_fitted_states_the_problem() -> None:
     trials = table(photo(0, times=4), photo(1, view="left", times=4))
     fitted = model(trials, "correct", ("view",))
     assert fitted.problem.startswith("the model did not converge")
@@ -95,7 +95,7 @@ def test_no_model_is_said_and_not_hidden() -> None:
     assert "there are too few photos or they are too similar" in fitted.problem
 
 
-def test_photos_means_and_indicators() -> None:
+def test_by_stimulus_returns_means_per_photo_and_indicators_returns_dummies() -> None:
     trials = table(photo(0, stimulus_id="a"), photo(1, stimulus_id="a"), photo(1, stimulus_id="b", view="left"))
     photos = by_stimulus(trials, share=pl.col("correct"))
     assert photos.select("stimulus_id", "share", "view").rows() == [("a", 0.5, "front"), ("b", 0.0, "left")]
@@ -104,8 +104,8 @@ def test_photos_means_and_indicators() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cue", ["head", "guess", "eye"])
-def test_a_noisy_observer_that_ignores_one_cue_shows_no_slope_by_it(cue: str) -> None:
-    """Why tests 2.4 and 3 have the place of their target as a factor: without it, noise alone makes a slope."""
+def test_battery_finds_no_slope_for_a_cue_that_a_noisy_observer_ignores(cue: str) -> None:
+    """Check that noise does not create a slope, because tests 2.4 and 3 include the target's place as a factor."""
     observer = Observer(cue, noise=0.6, stimulus_noise=0.2)  # type: ignore[arg-type]
     battery = Battery(with_measures(simulate(observer, factorial_design(), prompts=4, seed=3).frame), 0.05)
     z = {"head": battery["3"].numbers["z"], "eye": battery["2.4"].numbers["z"]}.get(cue, battery["3"].numbers["z"])

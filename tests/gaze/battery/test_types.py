@@ -11,7 +11,7 @@ ALL = (True, False, None)
 
 
 def plain(gap: bool | None, subtests: tuple[bool | None, ...], responsive: bool | None, supports: str | None) -> str:
-    """The paper's tree (its figures 2 and 3) in so many words; no answer where one is needed leads to unclear."""
+    """Return the type by the tree of the paper (figures 2 and 3); a missing verdict that is needed means unclear."""
     if gap is None:
         return "unclear"
     if not gap:
@@ -31,7 +31,7 @@ def found(verdict: bool | None, key: Key, supports: str | None = None) -> Findin
     return Finding(verdict=verdict, question=QUESTIONS[key], says="", supports=supports)  # type: ignore[arg-type]
 
 
-def test_the_table_is_the_papers_tree_for_all_verdicts() -> None:
+def test_type_of_equals_the_tree_of_the_paper_for_all_verdicts() -> None:
     seen = set()
     for gap, a, b, c, d, responsive in itertools.product(ALL, repeat=6):
         for supports in ("head-dominant", "eye-head ambivalent", "neither", None):
@@ -50,7 +50,7 @@ def test_the_table_is_the_papers_tree_for_all_verdicts() -> None:
     assert seen == set(TYPES) - {"at chance"}
 
 
-def test_no_two_rows_fit_the_same() -> None:
+def test_type_table_has_exactly_one_matching_row_for_complete_facts() -> None:
     facts = [ALL[:2], ALL[:2], ALL[:2], ("head-dominant", "eye-head ambivalent", "neither")]
     for fact in itertools.product(*facts):
         fits = [
@@ -67,7 +67,7 @@ def test_no_two_rows_fit_the_same() -> None:
 @pytest.mark.parametrize(
     ("paper", "verdicts", "expected"),
     [
-        # Rows of the paper's Table 2, with all of its models positive in Tests 1, 2.2, 2.3 and 2.4.
+        # These rows are from Table 2 of the paper, where all models are positive in tests 1, 2.2, 2.3 and 2.4.
         ("GazeLLE", (True, False, "neither"), "head-only"),
         ("Moondream2", (True, True, "head-dominant"), "head-dominant"),
         ("GPT-5.2", (True, False, "neither"), "head-only"),
@@ -77,19 +77,21 @@ def test_no_two_rows_fit_the_same() -> None:
         ("InternLM", (False, True, "head-dominant"), "head-dominant"),
     ],
 )
-def test_the_papers_models_get_the_papers_types(paper: str, verdicts: tuple[bool, bool, str], expected: str) -> None:
+def test_type_of_the_models_of_the_paper_equals_their_published_types(
+    paper: str, verdicts: tuple[bool, bool, str], expected: str
+) -> None:
     first, responsive, supports = verdicts
     findings: dict[Key, Finding] = {key: found(True, key) for key in ("1", "2.2", "2.3", "2.4")}  # type: ignore[misc]
     findings |= {"2.1": found(first, "2.1"), "3": found(responsive, "3"), "4": found(False, "4", supports)}
     assert type_of(findings.__getitem__) == expected
 
 
-def test_a_bias_needs_three_of_four() -> None:
+def test_head_bias_needs_three_of_four_subtests() -> None:
     assert head_bias({"2.1": True, "2.2": True, "2.3": False, "2.4": False}.get) is False
     assert head_bias(lambda _: None) is None
 
 
-def test_no_more_tests_are_asked_for_than_decide() -> None:
+def test_type_of_requests_only_the_tests_that_it_needs() -> None:
     findings = {key: found(False, key) for key in QUESTIONS}
     asked: list[str] = []
 
@@ -109,7 +111,7 @@ def test_no_more_tests_are_asked_for_than_decide() -> None:
     assert asked == ["1", "2.1", "2.2", "2.3", "3"]
 
 
-def test_the_documentations_table_has_a_line_a_rule() -> None:
+def test_table_markdown_has_one_line_per_rule() -> None:
     lines = table_markdown().splitlines()
     assert len(lines) == 2 + len(TABLE)
     assert lines[2].endswith("| **human-level** |")

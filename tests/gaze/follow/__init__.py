@@ -1,1 +1,1 @@
-"""Tests of continuous gaze benchmarks."""
+"""Test continuous gaze benchmarks."""

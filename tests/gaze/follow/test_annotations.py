@@ -6,8 +6,9 @@ import pytest
 
 from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.follow.annotations import read_gazefollow, read_predictions, read_video_attention
+from tests.failures import raises
 
-# As GazeFollow writes them: two annotators of one person, and another person in the same image.
+# Annotations in the format of GazeFollow: two annotators of one person, and another person in the same image.
 GAZEFOLLOW = """\
 test2/0.jpg,1,0.1,0.2,0.3,0.4,0.25,0.30,0.5,0.6,10,20,30,40,source,meta
 test2/0.jpg,2,0.1,0.2,0.3,0.4,0.25,0.30,0.7,0.6,10,20,30,40,source,meta
@@ -15,7 +16,7 @@ test2/0.jpg,3,0.5,0.2,0.3,0.4,0.75,0.30,-1,-1,60,20,80,40,source,meta
 """
 
 
-def test_annotators_of_a_person_are_collected(tmp_path: Path) -> None:
+def test_read_gazefollow_collects_the_annotators_of_each_person(tmp_path: Path) -> None:
     path = tmp_path / "test.txt"
     path.write_text("\ufeff" + GAZEFOLLOW, encoding="utf-8")
     first, second = read_gazefollow(path, lambda image: (100, 50))
@@ -25,7 +26,7 @@ def test_annotators_of_a_person_are_collected(tmp_path: Path) -> None:
     assert (second.person, second.points) == ("2", ())
 
 
-def test_video_annotations_are_in_pixels(tmp_path: Path) -> None:
+def test_read_video_attention_converts_pixels_to_fractions_of_the_frame(tmp_path: Path) -> None:
     clip = tmp_path / "Show" / "1_2"
     clip.mkdir(parents=True)
     (clip / "s00.txt").write_text("0001.jpg,10,20,30,40,60,25\n0002.jpg,10,20,30,40,-1,-1\n", encoding="utf-8")
@@ -34,7 +35,7 @@ def test_video_annotations_are_in_pixels(tmp_path: Path) -> None:
     assert first.points == ((0.5, 0.5),)
     assert first.eye == pytest.approx((20 / 120, 30 / 50))
     assert second.points == ()
-    with pytest.raises(OptionError, match=r"Show/1_2/0001.jpg: the size of this frame is unknown.*--images"):
+    with raises(OptionError, "missing-value"):
         read_video_attention(tmp_path, lambda image: None)
 
 
@@ -42,13 +43,13 @@ def test_video_annotations_are_in_pixels(tmp_path: Path) -> None:
     ("text", "said"),
     [("a,1,2\n", "line 1: row: found 3 columns"), (GAZEFOLLOW.replace("0.5,0.6", "0.5,high"), "'high'")],
 )
-def test_broken_annotations(tmp_path: Path, text: str, said: str) -> None:
+def test_reading_invalid_or_missing_annotations_is_an_error(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "test.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_gazefollow(path)
     assert said.split(": ")[-1] in str(caught.value)
-    with pytest.raises(InputError, match="no annotations"):
+    with raises(InputError, "wrong-folder:file"):
         read_video_attention(tmp_path / "none", lambda image: (1, 1))
 
 
@@ -65,7 +66,7 @@ def test_broken_annotations(tmp_path: Path, text: str, said: str) -> None:
         ("x,y,image\n0.5,0.5\n", "the name of an image"),
     ],
 )
-def test_broken_predictions(tmp_path: Path, text: str, said: str) -> None:
+def test_read_predictions_of_an_invalid_file_is_an_error(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "p.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -73,7 +74,7 @@ def test_broken_predictions(tmp_path: Path, text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_predictions_have_defaults(tmp_path: Path) -> None:
+def test_read_predictions_fills_default_respondent_and_person(tmp_path: Path) -> None:
     path = tmp_path / "model.csv"
     path.write_text("image,x,y,heatmap\na,0.5,0.25,maps/a.npy\nb,0,1,\n", encoding="utf-8")
     a, b = read_predictions(path)

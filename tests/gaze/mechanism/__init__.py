@@ -1,1 +1,1 @@
-"""Tests of the cue model."""
+"""Test the cue model."""

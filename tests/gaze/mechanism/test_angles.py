@@ -7,12 +7,13 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.mechanism.angles import AngleLikelihood, AngleMechanism, Directions, fit_angles
 from spotball_core.gaze.mechanism.kernels import KERNELS, Shape
 from spotball_core.gaze.mechanism.likelihood import LAPSE, LOG_NOISE, PARAMETERS, Q, W
+from tests.failures import raises
 
 SHAPES = [kernel.shape for kernel in KERNELS[:5]]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_gradient_is_the_derivative(shape: Shape) -> None:
+def test_angle_likelihood_gradient_equals_numeric_derivatives(shape: Shape) -> None:
     generator = np.random.default_rng(0)
     data = Directions(generator.uniform(-6, 6, 50), generator.uniform(-6, 6, 50), np.arange(50))
     model = AngleLikelihood(data, shape)
@@ -29,8 +30,8 @@ def test_the_gradient_is_the_derivative(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_probabilities_sum_to_1(shape: Shape) -> None:
-    """Over all 360 directions, in cells of one degree."""
+def test_angle_likelihood_sums_to_1_over_all_directions(shape: Shape) -> None:
+    """Check with all 360 directions in steps of one degree."""
     response = (np.arange(-180, 180) + 0.5) / 30
     model = AngleLikelihood(Directions(response, np.full(360, 2.0), np.arange(360)), shape)
     at = np.array([0.4, 0.6, np.log(0.7), 0.0, 0.0, 0.0, 0.2])
@@ -38,7 +39,7 @@ def test_probabilities_sum_to_1(shape: Shape) -> None:
 
 
 def responses(kind: str, noise: float, seed: int = 0, n: int = 400) -> AngleMechanism:
-    """Noise is uniform or contaminated, shapes that no kernel has."""
+    """Fit simulated responses whose noise is uniform or contaminated, which no kernel matches exactly."""
     draw = np.random.default_rng(seed)
     gaze = draw.uniform(-180, 180, n)
     head = gaze + draw.choice([-75, -45, -20, 0, 20, 45, 75], n)
@@ -59,7 +60,7 @@ def responses(kind: str, noise: float, seed: int = 0, n: int = 400) -> AngleMech
 @pytest.mark.parametrize("noise", [5, 25])
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("kind", ["eye", "head", "compromise", "coin", "guess"])
-def test_each_kind_is_identified(kind: str, noise: float, seed: int) -> None:
+def test_fit_angles_identifies_each_kind_of_respondent(kind: str, noise: float, seed: int) -> None:
     found = responses(kind, noise, seed)
     assert found.kind == kind
     assert found.fits
@@ -70,18 +71,18 @@ def test_each_kind_is_identified(kind: str, noise: float, seed: int) -> None:
         assert found.q.value is None
 
 
-def test_no_model_fits_who_looks_to_the_other_side() -> None:
+def test_fit_angles_of_opposite_responses_has_kind_none() -> None:
     found = responses("opposite", 5)
     assert (found.kind, found.fits) == ("none", False)
 
 
-def test_what_cannot_be_fitted() -> None:
+def test_fit_angles_of_invalid_angles_is_an_error() -> None:
     some = np.zeros(30)
-    with pytest.raises(OptionError, match="at least 20"):
+    with raises(OptionError, "cannot-estimate"):
         fit_angles(some[:5], some[:5], some[:5])
-    with pytest.raises(OptionError, match="shape"):
+    with raises(OptionError, "wrong-shape"):
         fit_angles(some, some[:5], some)
-    with pytest.raises(OptionError, match="finite"):
+    with raises(OptionError, "invalid-value"):
         fit_angles(some * np.nan, some, some)
-    with pytest.raises(OptionError, match="cannot be separated"):
+    with raises(OptionError, "cannot-estimate"):
         fit_angles(some, some, some + 360)

@@ -1,4 +1,4 @@
-"""The parts of the cue model: kernels, counts, likelihood, intervals, and the check."""
+"""Test the parts of the cue model: kernels, counts, likelihood, intervals, and the goodness-of-fit check."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spotball_core.gaze.mechanism.likelihood import LAPSE, LOG_NOISE, PARAMETERS
 from spotball_core.gaze.mechanism.prompts import prompt_spread
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.typing import FloatArray
+from tests.failures import raises
 
 POINT = np.array([0.4, 0.7, np.log(0.5), 0.1, -0.1, np.log(0.3), 0.1])
 
@@ -26,7 +27,7 @@ def counted(observer: Observer, prompts: int = 1, seed: int = 0) -> ChoiceCounts
 
 
 @pytest.mark.parametrize("kernel", KERNELS[:5], ids=str)
-def test_a_shape_has_mean_0_and_standard_deviation_1(kernel: Kernel) -> None:
+def test_kernel_shape_has_mean_0_and_standard_deviation_1(kernel: Kernel) -> None:
     distribution, density = functions(kernel.shape)
 
     def moment(power: int) -> float:
@@ -40,7 +41,7 @@ def test_a_shape_has_mean_0_and_standard_deviation_1(kernel: Kernel) -> None:
     assert np.allclose((distribution(at + h) - distribution(at - h)) / (2 * h), density(at), atol=1e-5)
 
 
-def test_counts_by_hand() -> None:
+def test_count_choices_equals_counts_by_hand() -> None:
     rows = pl.DataFrame(
         {
             "stimulus_id": ["a", "a", "a", "b", "c"],
@@ -63,13 +64,13 @@ def test_counts_by_hand() -> None:
     assert (data.gaze.tolist(), data.head.tolist(), data.n_objects.tolist()) == ([0], [1], [2])
     assert data.n_trials == 3
     assert data.repeated
-    with pytest.raises(OptionError, match="congruent or incongruent photos"):
+    with raises(OptionError, "cannot-estimate"):
         count_choices(rows.filter(pl.col("head").is_null()))
 
 
 @pytest.mark.parametrize("prompts", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_the_gradient_is_the_derivative(kernel: Kernel, prompts: int) -> None:
+def test_cue_likelihood_gradient_equals_numeric_derivatives(kernel: Kernel, prompts: int) -> None:
     model = CueLikelihood(counted(Observer("coin", noise=0.4), prompts), kernel)
     value, gradient = model.value_and_gradient(POINT)
     assert value == pytest.approx(-model.per_photo(POINT).sum())
@@ -82,8 +83,8 @@ def test_the_gradient_is_the_derivative(kernel: Kernel, prompts: int) -> None:
     assert np.allclose(gradient, numeric, atol=1e-6 * np.abs(gradient).max())
 
 
-def test_the_shares_by_hand() -> None:
-    """Four objects, eyes on the first, head on the last: with little noise all is known."""
+def test_predicted_shares_with_little_noise_equal_values_by_hand() -> None:
+    """Check four objects with the eyes on the first and the head on the last, where little noise makes shares exact."""
     data = ChoiceCounts(
         counts=np.ones((1, 4)),
         configuration=np.array([0]),
@@ -105,14 +106,14 @@ def test_the_shares_by_hand() -> None:
     assert np.allclose(shares(1 / 3, 0, 0.2), [0.05, 0.85, 0.05, 0.05])
 
 
-def test_weights_of_photos_select_them() -> None:
+def test_cue_likelihood_weights_select_photos() -> None:
     data = counted(Observer("eye", noise=0.5), 2)
     model = CueLikelihood(data, KERNELS[0])
     used = (np.arange(len(data.counts)) % 3 == 0).astype(float)
     assert model.value_and_gradient(POINT, used)[0] == pytest.approx(-(model.per_photo(POINT) * used).sum())
 
 
-def test_a_fit_is_a_maximum_and_recovers_the_truth() -> None:
+def test_fit_reaches_a_maximum_and_recovers_the_true_parameters() -> None:
     data = counted(Observer("compromise", weight=0.6, noise=0.5, stimulus_noise=0.2, lapse=0.1), 4)
     best = fit(CueLikelihood(data, KERNELS[0]), MIXED, POINT)
     gradient = best.model.value_and_gradient(best.parameters)[1]
@@ -122,13 +123,13 @@ def test_a_fit_is_a_maximum_and_recovers_the_truth() -> None:
     assert np.exp(best.parameters[LOG_NOISE]) == pytest.approx(0.5, abs=0.08)
 
 
-def test_special_cases_are_never_more_likely_than_the_full_model() -> None:
+def test_restricted_structures_are_not_more_likely_than_the_full_model() -> None:
     fits = fit_structures(fit_kernels(counted(Observer("coin", noise=0.4)))[0])
     assert list(fits) == [structure.name for structure in STRUCTURES]
     assert all(one.log_likelihood <= fits["mixed"].log_likelihood + 1e-6 for one in fits.values())
 
 
-def test_the_ends_of_an_interval_are_where_the_likelihood_ratio_test_rejects() -> None:
+def test_profile_interval_ends_where_the_likelihood_ratio_test_rejects() -> None:
     by_kernel = fit_kernels(counted(Observer("coin", weight=0.6, noise=0.5)))[:1]
     low, high = profile_interval(by_kernel, W)
     assert low < by_kernel[0].parameters[W] < high
@@ -138,7 +139,7 @@ def test_the_ends_of_an_interval_are_where_the_likelihood_ratio_test_rejects() -
     assert profile_interval(by_kernel, Q)[1] == 1.0
 
 
-def test_the_check_notices_choices_that_no_structure_describes() -> None:
+def test_check_fit_detects_choices_that_no_structure_describes() -> None:
     fitting = fit_structures(fit_kernels(counted(Observer("coin", noise=0.2)))[0])
     assert check_fit(fitting["coin"]).fits
     other = fit_structures(fit_kernels(counted(Observer("shift", noise=0.1, stimulus_noise=0.05)))[0])
@@ -149,13 +150,13 @@ def test_the_check_notices_choices_that_no_structure_describes() -> None:
 
 
 @pytest.mark.slow
-def test_prompts_are_pooled() -> None:
+def test_prompt_spread_pools_equal_prompts_and_finds_a_different_one() -> None:
     rows = simulate(Observer("eye", noise=0.3, lapse=0.2, prompt_spread=0.0), factorial_design(), prompts=6).frame
     fitted = fit_kernels(count_choices(rows))[0]
     same = prompt_spread(rows, fitted, LAPSE)
     assert same is not None
     assert same.spread < 0.3
-    # One prompt is answered at random half the time.
+    # Half of the responses to one prompt are random.
     generator = np.random.default_rng(0)
     at_random = pl.Series(generator.integers(0, rows["n_objects"].to_numpy()))
     half = pl.Series(generator.random(len(rows)) < 0.5) & (rows["prompt_id"] == "3")

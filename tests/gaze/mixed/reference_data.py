@@ -1,7 +1,7 @@
-"""Synthetic data that our fits and lme4's glmer are compared on: `python -m tests.gaze.mixed.reference_data FOLDER`.
+"""Write synthetic data to compare our fits with lme4's glmer: `python -m tests.gaze.mixed.reference_data FOLDER`.
 
-Then `Rscript tests/gaze/mixed/reference.R FOLDER tests/gaze/mixed/reference.json` fits it. Only uniform numbers are
-drawn, since NumPy may change how it draws others; each table's digest is kept with what R found in it.
+Then `Rscript tests/gaze/mixed/reference.R FOLDER tests/gaze/mixed/reference.json` fits the models. Only uniform random
+numbers are used, because NumPy may change its other distributions. The digest of each table is saved with R's results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """A table to fit, and the model to fit to it."""
+    """Hold a table and the model to fit to it."""
 
     table: pl.DataFrame
     terms: tuple[str, ...]
@@ -31,9 +31,9 @@ class Case:
     weights: bool = False
     offset: bool = False
     means: tuple[str, ...] = ()
-    """The factors whose estimated marginal means are compared."""
+    """Factors whose estimated marginal means are compared."""
     at: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Values of covariates among them."""
+    """Values of the covariates in `means`."""
     slope: str | None = None
     slope_by: str | None = None
 
@@ -52,7 +52,7 @@ def _normal(draw: np.random.Generator, size: int, sd: float) -> Array:
 def _crossed(
     draw: np.random.Generator, *, stimuli: int, prompts: int, sds: tuple[float, float, float], keep: float = 1.0
 ) -> tuple[pl.DataFrame, Array]:
-    """Stimuli with a view, a proximity and a distance, each with every prompt; and what their random effects add."""
+    """Return trials of every stimulus with every prompt, and the sum of the random effects per trial."""
     objects = np.arange(stimuli) * 13 // stimuli
     view, proximity, distance = (np.floor(3 * draw.random(stimuli)).astype(int) for _ in range(3))
     effects = [_normal(draw, size, sd) for size, sd in zip((stimuli, prompts, 13), sds, strict=True)]
@@ -126,7 +126,7 @@ def _singular() -> Case:
 
 
 def _wide() -> Case:
-    """Stimuli that nearly decide the answer."""
+    """Return a case in which stimuli almost determine the response."""
     draw = np.random.default_rng(7)
     table, effects = _crossed(draw, stimuli=150, prompts=16, sds=(3.0, 0.3, 0.0))
     eta = 0.3 + 0.4 * _column(table, "distance") + effects
@@ -193,7 +193,7 @@ def _categories() -> Case:
 
 
 def _main() -> Case:
-    """As many trials as the main study has, right or wrong."""
+    """Return a case with binary responses and as many trials as the main study."""
     draw = np.random.default_rng(12)
     table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(1.0, 0.25, 0.0))
     view, proximity = _column(table, "view"), _column(table, "proximity")
@@ -209,7 +209,7 @@ def _main() -> Case:
 
 
 def _main_shares() -> Case:
-    """As many trials as the main study has, with shares, an offset and three groups."""
+    """Return a case with shares, an offset, three groups and as many trials as the main study."""
     draw = np.random.default_rng(13)
     table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(0.8, 0.2, 0.3))
     trials = 1 + np.floor(3 * draw.random(1360)).astype(np.int64).repeat(16)
@@ -244,7 +244,7 @@ def _formula(case: Case) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write each case's table, and what R is to fit to it."""
+    """Write the table of each case and the model that R fits to it."""
     cases = []
     for name, make in CASES.items():
         case = make()

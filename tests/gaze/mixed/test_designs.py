@@ -1,4 +1,4 @@
-"""Columns of fixed effects, against loops over rows."""
+"""Test the columns of fixed effects against loops over rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.mixed import design
+from tests.failures import raises
 
 TABLE = pl.DataFrame(
     {
@@ -19,13 +20,13 @@ TABLE = pl.DataFrame(
 )
 
 
-def test_an_intercept_is_always_there() -> None:
+def test_design_always_has_an_intercept() -> None:
     found = design(TABLE)
     assert found.names == ("intercept",)
     np.testing.assert_array_equal(found.matrix, np.ones((10, 1)))
 
 
-def test_columns_against_a_loop() -> None:
+def test_design_columns_equal_a_plain_loop() -> None:
     found = design(TABLE, ["view*center(proximity)", "C(distance)", "hint"])
     mean = sum(TABLE["proximity"]) / 10
     expected = [
@@ -50,13 +51,13 @@ def test_columns_against_a_loop() -> None:
     np.testing.assert_allclose(found.matrix, np.array(expected, dtype=float))
 
 
-def test_factors_by_each_other() -> None:
+def test_design_interaction_of_factors_is_the_product_of_columns() -> None:
     found = design(TABLE.vstack(TABLE.with_columns(pl.col("view").reverse())), ["view*hint"])
     assert found.names[-2:] == ("view[left]:hint[True]", "view[right]:hint[True]")
     np.testing.assert_array_equal(found.matrix[:, -2], found.matrix[:, 1] * found.matrix[:, 3])
 
 
-def test_three_at_once_and_no_term_twice() -> None:
+def test_design_expands_three_way_interactions_without_repeated_terms() -> None:
     found = design(TABLE, ["proximity", "distance*proximity", "proximity*distance", "proximity*distance*hint"])
     assert found.terms == (
         (),
@@ -70,13 +71,13 @@ def test_three_at_once_and_no_term_twice() -> None:
     )
 
 
-def test_an_enum_orders_its_levels() -> None:
+def test_design_orders_levels_by_enum() -> None:
     order = pl.Enum(["right", "left", "front", "above"])
     found = design(TABLE.with_columns(pl.col("view").cast(order)), ["view"])
     assert found.names == ("intercept", "view[left]", "view[front]")
 
 
-def test_other_rows_are_made_as_the_first_were() -> None:
+def test_design_rows_applies_the_original_centering_to_new_rows() -> None:
     found = design(TABLE, ["view*center(proximity)"])
     np.testing.assert_array_equal(found.rows(TABLE), found.matrix)
     one = found.rows(pl.DataFrame({"view": ["right"], "proximity": [10.0]}))
@@ -88,48 +89,39 @@ def test_other_rows_are_made_as_the_first_were() -> None:
     [
         (
             ["view*views"],
-            (
-                "the table has no column 'views', which the term 'view\\*views' contains. Available: view, proximity, "
-                "distance, hint"
-            ),
+            ("unknown-name"),
         ),
-        (["view*"], "cannot read '' in the term 'view\\*'"),
-        (["log(view)"], "cannot read 'log\\(view\\)'"),
-        (["C(view"], "cannot read 'C\\(view'"),
-        (["view)"], "cannot read 'view\\)'"),
-        (["center(view)"], "view is not numeric and cannot be centered"),
-        (["view*view"], "view\\*view multiplies a variable by itself"),
-        (["C(proximity)", "proximity"], "proximity has two forms in the terms C\\(proximity\\), proximity"),
-        (["C(proximity)*view*hint"], "10 rows are too few for 18 coefficients"),
+        (["view*"], "invalid-option"),
+        (["log(view)"], "invalid-option"),
+        (["C(view"], "invalid-option"),
+        (["view)"], "invalid-option"),
+        (["center(view)"], "cannot-estimate"),
+        (["view*view"], "invalid-option"),
+        (["C(proximity)", "proximity"], "invalid-option"),
+        (["C(proximity)*view*hint"], "cannot-estimate"),
     ],
 )
-def test_terms_that_cannot_be_used(terms: list[str], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_design_with_invalid_terms_is_an_error(terms: list[str], said: str) -> None:
+    with raises(OptionError, said):
         design(TABLE, terms)
 
 
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ([1.0] * 9 + [None], "x has missing or infinite values"),
-        ([1.0] * 9 + [np.inf], "x has missing or infinite values"),
-        ([2.0] * 10, "x cannot be distinguished from the other terms"),
-        ([0.0] * 10, "x is 0 in all rows"),
-        (["a"] * 10, "the factor x has only the level a"),
+        ([1.0] * 9 + [None], "invalid-value:x"),
+        ([1.0] * 9 + [np.inf], "invalid-value:x"),
+        ([2.0] * 10, "cannot-estimate"),
+        ([0.0] * 10, "cannot-estimate"),
+        (["a"] * 10, "cannot-estimate"),
     ],
 )
-def test_columns_that_cannot_be_used(column: list[object], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_design_with_invalid_columns_is_an_error(column: list[object], said: str) -> None:
+    with raises(OptionError, said):
         design(TABLE.with_columns(pl.Series("x", column)), ["x"])
 
 
-def test_a_combination_of_levels_without_data() -> None:
+def test_design_with_an_empty_combination_of_levels_is_an_error() -> None:
     table = pl.DataFrame({"a": ["x", "x", "y", "y", "x"], "b": ["u", "v", "u", "u", "v"]})
-    with pytest.raises(
-        OptionError,
-        match=(
-            r"a\[y\]:b\[v\] is 0 in all rows, so its effect cannot be estimated. "
-            r"Remove this term"
-        ),
-    ):
+    with raises(OptionError, "cannot-estimate"):
         design(table, ["a*b"])

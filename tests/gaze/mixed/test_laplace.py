@@ -1,4 +1,4 @@
-"""The approximated likelihood against its definition, against exact integrals, and its gradient against differences."""
+"""Test the Laplace likelihood against its definition and exact integrals, and its gradient against differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.gaze.mixed.plain import Array
 
 
 def drawn(seed: int, *, rows: int = 60, sizes: tuple[int, ...] = (7, 4), columns: int = 2, most: int = 3) -> Data:
-    """Synthetic answers of a small model; every level of every group comes up."""
+    """Simulate answers of a small model in which every level of every group occurs."""
     draw = np.random.default_rng(seed)
     codes = [np.concatenate([np.arange(size), draw.integers(size, size=rows - size)]) for size in sizes]
     matrix = np.column_stack([np.ones(rows), draw.normal(size=(rows, columns - 1))])
@@ -38,7 +38,7 @@ SDS = st.lists(st.floats(0, 3), min_size=3, max_size=3)
 
 @given(seed=st.integers(0, 10**6), sizes=SIZES, sds=SDS)
 @settings(max_examples=examples(30), deadline=None)
-def test_it_is_what_its_definition_says(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
+def test_likelihood_equals_its_definition(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
     data = drawn(seed, sizes=sizes)
     theta, beta = np.array(sds[: len(sizes)]), np.array([0.3, -0.5])
     value, _ = Likelihood(data)(theta, beta)
@@ -48,7 +48,7 @@ def test_it_is_what_its_definition_says(seed: int, sizes: tuple[int, ...], sds: 
 
 @given(seed=st.integers(0, 10**6), sizes=SIZES, sds=st.lists(st.floats(0.05, 3), min_size=3, max_size=3))
 @settings(max_examples=examples(30), deadline=None)
-def test_its_gradient_is_that_of_differences(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
+def test_likelihood_gradient_equals_finite_differences(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
     data = drawn(seed, sizes=sizes)
     k = len(sizes)
     at = np.array([*sds[:k], 0.3, -0.5])
@@ -61,7 +61,7 @@ def test_its_gradient_is_that_of_differences(seed: int, sizes: tuple[int, ...], 
     np.testing.assert_allclose(slope, central, atol=1e-4)
 
 
-def test_it_is_even_and_flat_where_a_group_has_no_variance() -> None:
+def test_likelihood_is_even_and_flat_at_zero_group_variance() -> None:
     data = drawn(3)
     beta = np.array([0.2, 0.1])
     value, slope = Likelihood(data)(np.array([0.8, 0.0]), beta)
@@ -75,8 +75,8 @@ def test_it_is_even_and_flat_where_a_group_has_no_variance() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.3, 1.0, 2.0])
-def test_exact_integrals_bound_its_error(sd: float) -> None:
-    """Little a level, and less the more answers a level has."""
+def test_likelihood_is_close_to_the_exact_integral(sd: float) -> None:
+    """Check that the error per level is small and shrinks as the number of answers per level grows."""
     errors = []
     for repeats in (4, 16, 64):
         draw = np.random.default_rng(1)
@@ -93,7 +93,7 @@ def test_exact_integrals_bound_its_error(sd: float) -> None:
     assert sd < 1 or errors[2] < errors[0] / 2
 
 
-def test_information_is_that_of_the_coefficients_at_fixed_deviations() -> None:
+def test_information_equals_that_of_the_weighted_linear_model() -> None:
     data = drawn(5)
     theta, beta = np.array([0.7, 0.4]), np.array([0.1, 0.2])
     likelihood = Likelihood(data)
@@ -108,6 +108,6 @@ def test_information_is_that_of_the_coefficients_at_fixed_deviations() -> None:
             for level in range(size)
         ]
     )
-    # The inverse of the covariance that a linear model with these weights would have.
+    # A linear model with these weights has this covariance, and the information is based on its inverse.
     covariance = np.diag(1 / w) + a @ a.T
     np.testing.assert_allclose(found, data.matrix.T @ np.linalg.solve(covariance, data.matrix), rtol=1e-8)

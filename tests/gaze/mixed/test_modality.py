@@ -1,4 +1,4 @@
-"""Two clusters among random intercepts are seen, and are not seen where there is one."""
+"""Test that two clusters of random intercepts are detected, and that one cluster is not reported as two."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.mixed import Bimodality, bimodal, design, fit
+from tests.failures import raises
 from tests.gaze.mixed.plain import Array
 
 Shape = Callable[[np.random.Generator, int], Array]
@@ -40,17 +41,17 @@ def looked_at(shape: Shape, seed: int, *, stimuli: int = 400, answers: int = 16)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ONE)
-def test_one_cluster(shape: str) -> None:
+def test_bimodal_is_false_for_one_cluster(shape: str) -> None:
     assert not any(looked_at(ONE[shape], seed).bimodal for seed in range(4))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", TWO)
-def test_two_clusters(shape: str) -> None:
+def test_bimodal_is_true_for_two_clusters(shape: str) -> None:
     assert all(looked_at(TWO[shape], seed).bimodal for seed in range(4))
 
 
-def test_where_the_clusters_are() -> None:
+def test_bimodal_estimates_the_positions_and_shares_of_two_clusters() -> None:
     found = looked_at(TWO["far"], 0, stimuli=800)
     assert found.group == "stimulus"
     assert found.evidence > 100
@@ -60,16 +61,16 @@ def test_where_the_clusters_are() -> None:
     assert found.sd == pytest.approx(1, abs=0.4)
 
 
-def test_levels_with_one_kind_of_answer_are_counted() -> None:
-    """Of four stimuli one is always right and two never are."""
+def test_bimodal_counts_levels_with_identical_answers() -> None:
+    """Check four stimuli, of which one is always right and two are never right."""
     y = np.concatenate([np.ones(8), np.zeros(16), np.tile([0.0, 1.0], 4)])
     stimulus = np.arange(4).repeat(8)
     found = bimodal(fit(y, design(pl.DataFrame({"x": y})), {"stimulus": stimulus}), "stimulus")
     assert (found.always, found.never) == (0.25, 0.5)
 
 
-def test_a_group_that_the_fit_has_not() -> None:
+def test_bimodal_with_an_unknown_group_is_an_error() -> None:
     y = np.tile([0.0, 1.0, 1.0], 20)
     found = fit(y, design(pl.DataFrame({"x": y})), {"stimulus": np.arange(60) // 6})
-    with pytest.raises(OptionError, match=r"the fit has no group prompt\. Available: stimulus"):
+    with raises(OptionError, "unknown-name"):
         bimodal(found, "prompt")

@@ -1,4 +1,4 @@
-"""Our fits against lme4's and emmeans': what reference.R found in the tables of reference_data.py."""
+"""Test our fits against the lme4 and emmeans results that reference.R computed from reference_data.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.gaze.mixed.reference_data import CASES, Array, Case
 REFERENCE = {
     found["name"]: found for found in json.loads(Path(__file__).with_name("reference.json").read_text())["fits"]
 }
-"""Each case's figures, as R wrote them."""
+"""The results of each case, unchanged from R."""
 
 
 @functools.cache
@@ -55,34 +55,34 @@ def array(values: object) -> Array:
     return np.atleast_1d(np.asarray(values, dtype=float))
 
 
-def test_all_cases_have_figures() -> None:
+def test_reference_has_results_for_all_cases() -> None:
     assert REFERENCE.keys() == CASES.keys()
 
 
 @pytest.mark.parametrize("name", CASES)
 class TestFits:
-    def test_the_table_is_what_r_saw(self, name: str) -> None:
+    def test_table_is_identical_to_the_one_that_r_used(self, name: str) -> None:
         assert case(name).digest == REFERENCE[name]["digest"]
         assert ours(name).n == REFERENCE[name]["n"] == len(case(name).table)
 
-    def test_coefficients(self, name: str) -> None:
+    def test_coefficients_agree_with_lme4(self, name: str) -> None:
         expected = REFERENCE[name]["coefficients"]
         np.testing.assert_allclose(ours(name).coefficients, list(expected.values()), rtol=0, atol=1e-4)
         assert len(ours(name).design.names) == len(expected)
 
-    def test_standard_errors(self, name: str) -> None:
+    def test_standard_errors_agree_with_lme4(self, name: str) -> None:
         np.testing.assert_allclose(ours(name).standard_errors, REFERENCE[name]["standard_errors"], rtol=5e-3)
 
-    def test_standard_deviations(self, name: str) -> None:
+    def test_group_standard_deviations_agree_with_lme4(self, name: str) -> None:
         expected = REFERENCE[name]["sds"]
         assert ours(name).sds.keys() == expected.keys()
         for group, sd in expected.items():
             assert ours(name).sds[group] == pytest.approx(sd, rel=1e-3, abs=1e-6)
 
-    def test_log_likelihood(self, name: str) -> None:
+    def test_log_likelihood_agrees_with_lme4(self, name: str) -> None:
         assert ours(name).log_likelihood == pytest.approx(REFERENCE[name]["log_likelihood"], abs=1e-3)
 
-    def test_what_is_said_of_it(self, name: str) -> None:
+    def test_convergence_and_singularity_agree_with_lme4(self, name: str) -> None:
         assert ours(name).converged
         assert ours(name).message == ""
         assert ours(name).singular == REFERENCE[name]["singular"]
@@ -90,7 +90,7 @@ class TestFits:
 
 @pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "means" in found])
 class TestMeans:
-    def test_means(self, name: str) -> None:
+    def test_marginal_means_agree_with_emmeans(self, name: str) -> None:
         given, expected = case(name), REFERENCE[name]["means"]
         means = marginal_means(ours(name), given.means, at=given.at).table
         rows = pl.DataFrame({key: values for key, values in expected.items() if key in given.means}).with_columns(
@@ -111,13 +111,13 @@ class TestMeans:
             np.testing.assert_allclose(means[ours_], array(response[theirs])[order], atol=1e-3)
 
     @pytest.mark.parametrize("adjust", ["tukey", "holm"])
-    def test_contrasts(self, name: str, adjust: Any) -> None:
+    def test_pairwise_contrasts_agree_with_emmeans(self, name: str, adjust: Any) -> None:
         given, expected = case(name), REFERENCE[name][adjust]
         found = pairwise(marginal_means(ours(name), given.means, at=given.at), adjust=adjust)
         assert len(found) == len(expected["contrast"])
 
         def sided(estimates: Array, *others: Array) -> Array:
-            """In an order, and of a sign, that do not depend on which mean comes first."""
+            """Return rows with an order and sign that do not depend on which mean is first."""
             columns = np.column_stack([np.abs(estimates), *others])
             return columns[np.lexsort(np.round(columns, 3).T)]
 
@@ -129,7 +129,7 @@ class TestMeans:
 
 
 @pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "slopes" in found])
-def test_slopes(name: str) -> None:
+def test_slopes_agree_with_emmeans(name: str) -> None:
     given, expected = case(name), REFERENCE[name]["slopes"]
     assert given.slope is not None
     found = slopes(ours(name), given.slope, [given.slope_by] if given.slope_by else [])
@@ -141,7 +141,7 @@ def test_slopes(name: str) -> None:
     np.testing.assert_allclose(found["high"], array(expected["asymp.UCL"]), atol=2e-3)
 
 
-def test_likelihood_ratio() -> None:
+def test_likelihood_ratio_agrees_with_lme4() -> None:
     larger, smaller = (REFERENCE[name] for name in ("interaction", "no interaction"))
     test = likelihood_ratio(ours("no interaction"), ours("interaction"))
     expected = 2 * (larger["log_likelihood"] - smaller["log_likelihood"])
@@ -150,7 +150,7 @@ def test_likelihood_ratio() -> None:
     assert test.p == pytest.approx(chi2.sf(expected, 3), abs=1e-4)
 
 
-def test_the_structure_that_is_chosen() -> None:
+def test_choose_drops_the_singular_group_and_keeps_the_others() -> None:
     chosen = choose(**arguments("singular"))
     assert chosen.groups == ("stimulus", "prompt")
     assert chosen.fit.log_likelihood == pytest.approx(REFERENCE["singular"]["log_likelihood"], abs=1e-3)
@@ -164,7 +164,7 @@ def test_the_structure_that_is_chosen() -> None:
     assert kept.fit is kept.full
 
 
-def test_wald() -> None:
+def test_wald_statistics_agree_with_lme4() -> None:
     found = ours("two groups")
     theirs = REFERENCE["two groups"]
     z = np.array(list(theirs["coefficients"].values())) / np.array(theirs["standard_errors"])

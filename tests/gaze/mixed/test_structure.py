@@ -1,4 +1,4 @@
-"""The random structure that is chosen, and likelihood-ratio tests."""
+"""Test the choice of the random-effects structure, and likelihood-ratio tests."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from scipy.stats import kstest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.mixed import choose, design, fit, likelihood_ratio
+from tests.failures import raises
 
 
 def crossed(seed: int, stimulus_sd: float, prompt_sd: float, answers: int = 8) -> dict[str, Any]:
-    """Synthetic answers of 50 stimuli with some prompts each, as arguments of a fit."""
+    """Return simulated answers for 50 stimuli crossed with prompts, as arguments of `fit`."""
     draw = np.random.default_rng(seed)
     stimulus, prompt = (index.ravel() for index in np.mgrid[:50, :answers])
     x = draw.normal(size=50)[stimulus]
@@ -25,17 +26,17 @@ def crossed(seed: int, stimulus_sd: float, prompt_sd: float, answers: int = 8) -
 
 
 def balanced(arguments: dict[str, Any], period: int) -> dict[str, Any]:
-    """The same with as many yes as no for each stimulus: less variance than chance has."""
+    """Return the arguments with as many yes as no per stimulus, so that variance is lower than by chance."""
     return arguments | {"y": (np.arange(len(arguments["y"])) // period % 2).astype(float)}
 
 
-def test_all_groups_where_all_vary() -> None:
+def test_choose_keeps_all_groups_if_all_vary() -> None:
     chosen = choose(**crossed(0, 1.0, 0.8))
     assert chosen.groups == ("prompt", "stimulus")
     assert chosen.dropped == ()
 
 
-def test_a_group_without_variance_is_dropped() -> None:
+def test_choose_drops_a_group_without_variance() -> None:
     arguments = crossed(1, 1.0, 0.0)
     arguments["groups"]["none"] = np.tile(np.arange(5), 80)
     chosen = choose(**arguments)
@@ -50,7 +51,7 @@ def test_a_group_without_variance_is_dropped() -> None:
     assert chosen.fit.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-8)
 
 
-def test_no_group_is_left() -> None:
+def test_choose_without_any_group_variance_returns_the_fit_without_groups() -> None:
     arguments = balanced(crossed(2, 0.0, 0.0), 1)
     arguments["groups"] = {"stimulus": arguments["groups"]["stimulus"]}
     chosen = choose(**arguments)
@@ -60,8 +61,8 @@ def test_no_group_is_left() -> None:
     np.testing.assert_array_equal(chosen.fit.coefficients, plain.coefficients)
 
 
-def test_what_does_not_converge_is_dropped_and_said() -> None:
-    """Stimuli decide all answers but those of one prompt: no deviation of stimuli is the likeliest."""
+def test_choose_drops_a_structure_that_does_not_converge_and_reports_the_reason() -> None:
+    """Check answers that the stimulus determines, so that the likelihood has no maximum."""
     arguments = crossed(3, 0.0, 0.0)
     arguments["y"] = (arguments["groups"]["stimulus"] % 2).astype(float)
     chosen = choose(**arguments)
@@ -71,7 +72,7 @@ def test_what_does_not_converge_is_dropped_and_said() -> None:
     assert chosen.dropped[0].reason.startswith("did not converge: the answers do not determine")
 
 
-def test_answers_that_no_model_explains() -> None:
+def test_choose_with_identical_answers_drops_all_structures() -> None:
     arguments = crossed(4, 1.0, 0.0) | {"y": np.zeros(400)}
     chosen = choose(**arguments)
     assert chosen.groups == ()
@@ -81,7 +82,7 @@ def test_answers_that_no_model_explains() -> None:
 
 
 @pytest.mark.slow
-def test_p_of_likelihood_ratios_is_uniform_where_nothing_is_there() -> None:
+def test_likelihood_ratio_p_is_uniform_under_the_null_hypothesis() -> None:
     values = []
     for seed in range(120):
         arguments = crossed(seed, 0.8, 0.5, answers=4)
@@ -93,10 +94,10 @@ def test_p_of_likelihood_ratios_is_uniform_where_nothing_is_there() -> None:
     assert kstest(values, "uniform").pvalue > 0.01
 
 
-def test_what_cannot_be_compared() -> None:
+def test_likelihood_ratio_of_incomparable_fits_is_an_error() -> None:
     arguments = crossed(5, 1.0, 0.5)
     found = fit(**arguments)
-    with pytest.raises(OptionError, match="needs two fits to the same answers"):
+    with raises(OptionError, "invalid-option"):
         likelihood_ratio(fit(**arguments | {"y": 1 - arguments["y"]}), found)
-    with pytest.raises(OptionError, match="the larger model has 4 parameters, expected more than the 4 of the smaller"):
+    with raises(OptionError, "invalid-option"):
         likelihood_ratio(found, found)

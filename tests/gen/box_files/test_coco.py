@@ -1,4 +1,4 @@
-"""COCO's JSON: boxes by image, and all that is wrong with a file at once."""
+"""Test reading COCO JSON: boxes by image, and all problems of a file at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from spotball_core.schema.outline import polygons_of
 from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.coco import read_coco
 from spotball_gen.items.item import Box
+from tests.failures import raises
 
 FILE: dict[str, Any] = {
     "info": {"year": 2024},
@@ -37,7 +38,7 @@ def written(folder: Path, data: object) -> Path:
     return path
 
 
-def test_boxes_by_image(tmp_path: Path) -> None:
+def test_read_coco_returns_boxes_by_image_without_crowds(tmp_path: Path) -> None:
     assert dict(read_coco(written(tmp_path, FILE))) == {
         "match/000001": (
             FileBox((10.5, 20, 40.5, 60), "sports ball", 1.0, (1280, 720)),
@@ -48,7 +49,7 @@ def test_boxes_by_image(tmp_path: Path) -> None:
 
 
 def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
-    """The file with one entry replaced, or taken away."""
+    """Return the file with one entry replaced or removed."""
     data = deepcopy(FILE)
     *way, last = steps
     into: Any = data
@@ -90,7 +91,7 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
         (broken("annotations", 1, "score", value=50), ": annotations.1.score: found 50, expected "),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, data: object, told: str) -> None:
+def test_read_coco_with_an_invalid_field_names_the_field(tmp_path: Path, data: object, told: str) -> None:
     path = written(tmp_path, data)
     with pytest.raises(InputError) as error:
         read_coco(path)
@@ -106,7 +107,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, data: object, told: str) -> None
         ([], ()),
     ],
 )
-def test_segmentations_become_outlines(tmp_path: Path, segmentation: Any, outline: Any) -> None:
+def test_read_coco_converts_segmentations_to_outlines(tmp_path: Path, segmentation: Any, outline: Any) -> None:
     data = deepcopy(FILE)
     data["annotations"][1]["segmentation"] = segmentation
     _, player = read_coco(written(tmp_path, data))["match/000001"]
@@ -114,8 +115,8 @@ def test_segmentations_become_outlines(tmp_path: Path, segmentation: Any, outlin
     assert player.outline == expected
 
 
-def test_an_outline_goes_where_the_box_goes() -> None:
-    """The middle 1600 x 900 of 1920 x 1080 pixels become 640 x 360: (x - 160) * 0.4, (y - 90) * 0.4, then clipped."""
+def test_image_view_transforms_and_clips_outlines() -> None:
+    """Check a view of the middle 1600 x 900 pixels, scaled to 640 x 360: (x - 160) * 0.4, (y - 90) * 0.4."""
     view = ImageView((1920, 1080), (160, 90, 1760, 990), (640, 360))
     whole = FileBox((560, 290, 960, 790), "0", outline=(((560, 290), (960, 290), (560, 790)),))
     box = view.box(whole, "player")
@@ -133,7 +134,7 @@ def test_an_outline_goes_where_the_box_goes() -> None:
     assert box.outline is None
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_read_coco_reports_all_problems_at_once(tmp_path: Path) -> None:
     data = deepcopy(FILE)
     data["annotations"][0]["image_id"] = 5
     data["annotations"][1]["bbox"][2] = -1
@@ -157,7 +158,7 @@ FLAT = [number for place in range(17) for number in (10 + place, 20, 0.5)]
         ({}, None),
     ],
 )
-def test_keypoints_become_poses(tmp_path: Path, fields: dict[str, Any], first: Any) -> None:
+def test_read_coco_converts_keypoints_to_poses(tmp_path: Path, fields: dict[str, Any], first: Any) -> None:
     data = deepcopy(FILE)
     data["annotations"][1] |= fields
     ball, player = read_coco(written(tmp_path, data))["match/000001"]
@@ -165,14 +166,14 @@ def test_keypoints_become_poses(tmp_path: Path, fields: dict[str, Any], first: A
     assert (player.keypoints and player.keypoints[0]) == first
 
 
-def test_a_confidence_that_is_none_is_named(tmp_path: Path) -> None:
+def test_read_coco_with_an_invalid_keypoint_confidence_is_an_error(tmp_path: Path) -> None:
     data = broken("annotations", 1, "keypoints", value=[10, 20, 1.5, *FLAT[3:]])
-    with pytest.raises(InputError, match=r"annotations\.1\.keypoints: found the confidence 1\.5, expected confidences"):
+    with raises(InputError, "invalid-value:annotations.1.keypoints"):
         read_coco(written(tmp_path, data))
 
 
-def test_keypoints_go_where_the_box_goes() -> None:
-    """The middle 1600 x 900 of 1920 x 1080 pixels become 640 x 360; a keypoint outside that is not detected."""
+def test_image_view_transforms_keypoints_and_clears_those_outside() -> None:
+    """Check a view of the middle 1600 x 900 pixels, scaled to 640 x 360; keypoints outside are removed."""
     view = ImageView((1920, 1080), (160, 90, 1760, 990), (640, 360))
     keypoints = ((560.0, 290.0, 0.5), (100.0, 290.0, 0.5), *[(600.0, 300.0, 0.0)] * 15)
     box = view.box(FileBox((60, 290, 960, 790), "0", keypoints=keypoints), "player")

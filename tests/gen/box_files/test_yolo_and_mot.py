@@ -1,4 +1,4 @@
-"""Boxes read from text: what comes back is what was written, and each wrong line is named."""
+"""Test reading boxes from YOLO and MOT text files, and the errors for invalid lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIDES = st.floats(0.001, 1).map(lambda share: round(share, 6))
 
 @given(st.lists(st.tuples(st.integers(0, 90), SHARES, SHARES, SIDES, SIDES, st.none() | SHARES), max_size=5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_yolo_lines_come_back(tmp_path: Path, rows: list[tuple[float | None, ...]]) -> None:
+def test_read_yolo_returns_the_written_boxes(tmp_path: Path, rows: list[tuple[float | None, ...]]) -> None:
     path = tmp_path / "frame.txt"
     path.write_text("".join(" ".join(str(part) for part in row if part is not None) + "\n" for row in rows))
     found = read_yolo(path)
@@ -45,7 +45,7 @@ def test_yolo_lines_come_back(tmp_path: Path, rows: list[tuple[float | None, ...
         ("0 0.5 0.5 0.1 0.1 95", "score: found '95', expected a number from 0 to 1"),
     ],
 )
-def test_a_wrong_yolo_line_is_named(tmp_path: Path, line: str, told: str) -> None:
+def test_read_yolo_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "frame.txt"
     path.write_text(f"0 0.5 0.5 0.1 0.1\n\n{line}\n32 0.2 0.2 0.1 0.1 0.5 7\n")
     with pytest.raises(InputError) as error:
@@ -55,7 +55,7 @@ def test_a_wrong_yolo_line_is_named(tmp_path: Path, line: str, told: str) -> Non
 
 
 @pytest.mark.parametrize("first_pixel", [0, 1])
-def test_mot_by_hand(tmp_path: Path, first_pixel: int) -> None:
+def test_read_mot_returns_the_expected_boxes(tmp_path: Path, first_pixel: int) -> None:
     path = tmp_path / "gt.txt"
     path.write_text(
         "1,7,11,21,40,80,1,1,0.9\n"
@@ -91,7 +91,7 @@ def test_mot_by_hand(tmp_path: Path, first_pixel: int) -> None:
         ("1,7,11,21,40,80,1,ball", "class: found 'ball', expected a number"),
     ],
 )
-def test_a_wrong_mot_line_is_named(tmp_path: Path, line: str, told: str) -> None:
+def test_read_mot_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, told: str) -> None:
     path = tmp_path / "gt.txt"
     path.write_text(f"1,7,11,21,40,80,1\n{line}\n")
     with pytest.raises(InputError) as error:
@@ -100,7 +100,7 @@ def test_a_wrong_mot_line_is_named(tmp_path: Path, line: str, told: str) -> None
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe0 1"])
-def test_a_file_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_is_an_error(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "boxes.txt"
     if content is not None:
         path.write_bytes(content)
@@ -113,7 +113,7 @@ PIXELS = st.floats(-50, 2000)
 
 
 @given(PIXELS, PIXELS, st.floats(1, 900), st.floats(1, 900), st.sampled_from([(640.0, 360.0), (320.0, 320.0)]))
-def test_a_view_scales_shifts_and_cuts(
+def test_image_view_scales_shifts_and_clips_boxes(
     x: float, y: float, width: float, height: float, image: tuple[float, float]
 ) -> None:
     window = (200.0, 100.0, 1200.0, 900.0)
@@ -125,7 +125,7 @@ def test_a_view_scales_shifts_and_cuts(
     assert (found.score, found.label) == (0.5, "ball")
     expected = [(left - 200) / 1000, (top - 100) / 800, (right - 200) / 1000, (bottom - 100) / 800]
     assert list(found.corners) == pytest.approx([a * image[i % 2] for i, a in enumerate(expected)], abs=1e-6)
-    # In another unit, the same.
+    # A box in fractions of the image size gives the same result.
     shares = FileBox((x / 1920, y / 1080, (x + width) / 1920, (y + height) / 1080), "0", 0.5, of=(1, 1))
     same = ImageView((1920, 1080), window, image).box(shares, "ball")
     assert same is None or same.corners == pytest.approx(found.corners, abs=1e-6)

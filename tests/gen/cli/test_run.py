@@ -1,4 +1,4 @@
-"""`spotball gen run` as a command: what it says, where, and how it ends."""
+"""Test the output and exit status of the command `spotball gen run`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def config(tmp_path: Path, plugins: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_gen_run_prints_stage_counts_and_a_summary(config: Path, tmp_path: Path, plugins: Path) -> None:
     out = tmp_path / "out"
     first = run_process(config, out, plugins)
     assert (first.returncode, first.stdout) == (0, "")
@@ -39,7 +39,7 @@ def test_what_it_says(config: Path, tmp_path: Path, plugins: Path) -> None:
 
 
 @pytest.mark.slow
-def test_quiet_says_nothing_but_what_is_wrong(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_gen_run_quiet_prints_only_failures(config: Path, tmp_path: Path, plugins: Path) -> None:
     done = run_process(config, tmp_path / "out", plugins, "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     write_config(config, detect={"fail_at": (2,)})
@@ -51,7 +51,7 @@ def test_quiet_says_nothing_but_what_is_wrong(config: Path, tmp_path: Path, plug
 
 
 @pytest.mark.slow
-def test_many_failures_are_counted(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_gen_run_prints_ten_failures_and_counts_the_rest(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_videos(tmp_path / "videos", {"b": 20})
     write_config(config, detect={"fail_at": tuple(range(2, 20))})
     done = run_process(config, tmp_path / "out", plugins, "--quiet")
@@ -61,7 +61,7 @@ def test_many_failures_are_counted(config: Path, tmp_path: Path, plugins: Path) 
 
 
 @pytest.mark.slow
-def test_no_item_left(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_gen_run_without_accepted_items_exits_with_status_1(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_config(config, filter={"reject_every": 1})
     done = run_process(config, tmp_path / "out", plugins)
     assert done.returncode == 1
@@ -77,14 +77,14 @@ def test_no_item_left(config: Path, tmp_path: Path, plugins: Path) -> None:
         (["c.toml", "--out", "x"], "c.toml: file: found no such file, expected a configuration (TOML). Check the path"),
     ],
 )
-def test_options_that_cannot_be_used(options: list[str], message: str) -> None:
+def test_gen_run_with_invalid_options_exits_with_status_2(options: list[str], message: str) -> None:
     done = spotball("gen", "run", *options)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {message}\n")
     assert not Path("x").exists()
 
 
 @pytest.mark.slow
-def test_on_a_terminal_there_is_a_bar(
+def test_gen_run_on_a_terminal_shows_a_progress_bar(
     config: Path, tmp_path: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", environment(plugins)["PYTHONPATH"])
@@ -97,7 +97,7 @@ def test_on_a_terminal_there_is_a_bar(
 
 
 @pytest.mark.slow
-def test_elsewhere_lines_from_time_to_time(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_gen_run_without_a_terminal_prints_progress_lines(config: Path, tmp_path: Path, plugins: Path) -> None:
     write_config(config, filter={"seconds": 1.2})
     done = run_process(config, tmp_path / "out", plugins)
     assert done.returncode == 0

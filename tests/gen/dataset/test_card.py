@@ -1,4 +1,4 @@
-"""The card, the split and the exports of a generated dataset, and that others of our commands read it."""
+"""Test the card, split and exports of a generated dataset, and that other commands can read it."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from spotball_gen.items.pictures import decoded
 from spotball_gen.quality.leak import leak_test
 from spotball_gen.quality.splits import split, video_of
 from spotball_gen.run import generate
+from tests.failures import raises
 from tests.gen.runs import write_config, write_videos
 
 GRID = Grid.standard()
@@ -43,7 +44,7 @@ def scene(name: str, sport: str = "soccer", **fields: Any) -> Scene:
 
 
 class TestStatistics:
-    def test_table_1_by_hand(self) -> None:
+    def test_table_1_equals_a_hand_calculation(self) -> None:
         scenes = [
             scene("1", ball_box=(310, 170, 330, 190), players=[(0, 0, 10, 20), (0, 0, 20, 20)]),
             scene("2", ball_box=(10, 170, 30, 180), players=[]),
@@ -56,11 +57,11 @@ class TestStatistics:
             "player_area": 300.0,
         }
 
-    def test_where_nothing_is_known(self) -> None:
+    def test_statistics_of_scenes_without_labels_are_none(self) -> None:
         assert set(table_1([scene("1")]).values()) == {None}
         assert difficulty([scene("1")])["in_center"] is None
 
-    def test_maps(self) -> None:
+    def test_ball_map_and_player_map_return_shares_per_cell(self) -> None:
         scenes = [
             scene("1", ball_cells=["A1"], players=[(0, 0, 32, 60), (0, 0, 64, 30)]),
             scene("2", ball_cells=["A2"]),
@@ -68,7 +69,7 @@ class TestStatistics:
         assert ball_map(scenes)[:3].tolist() == [0.5, 0.5, 0]
         assert player_map(scenes)[:2].tolist() == [0.5, 0]
 
-    def test_the_picture_tells_both(self) -> None:
+    def test_positions_picture_states_ball_and_player_shares(self) -> None:
         scenes = {"a<b": [scene("1", "a<b", ball_cells=["A1"], players=[(64, 0, 96, 60)])]}
         texts = list(ET.fromstring(positions.picture(scenes)).itertext())
         assert "A1: 100.0%" in texts
@@ -78,7 +79,7 @@ class TestStatistics:
 
 class TestSplit:
     @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 99)), min_size=1, unique=True))
-    def test_no_video_is_on_both_sides(self, found: list[tuple[str, int, int]]) -> None:
+    def test_split_puts_each_video_in_one_part_only(self, found: list[tuple[str, int, int]]) -> None:
         scenes = [scene(f"{sport}{video}-{ms:09d}", sport) for sport, video, ms in found]
         parts = split(scenes, seed=0)
         train, test = (set(parts[part]["videos"]) for part in ("train", "test"))
@@ -90,13 +91,13 @@ class TestSplit:
         assert sorted(parts["train"]["images"] + parts["test"]["images"]) == sorted(
             f"{one.sport}/{one.image}" for one in scenes
         )
-        # Each sport is trained on, and tested where it has two videos.
+        # Each sport is in the training part, and also in the test part if it has at least two videos.
         for sport in {one.sport for one in scenes}:
             videos = {video_of(one) for one in scenes if one.sport == sport}
             assert videos & train
             assert bool(videos & test) == (len(videos) > 1)
 
-    def test_about_a_fifth(self) -> None:
+    def test_split_puts_a_fifth_in_test_and_depends_only_on_the_seed(self) -> None:
         scenes = [scene(f"v{n // 10}-{n % 10:09d}") for n in range(300)]
         assert len(split(scenes, seed=0)["test"]["images"]) == 60
         assert split(scenes, seed=0) == split(scenes[::-1], seed=0) | {
@@ -106,7 +107,7 @@ class TestSplit:
 
 
 class TestCard:
-    def test_says_what_there_is(self, made: Path) -> None:
+    def test_card_json_describes_the_dataset(self, made: Path) -> None:
         card = json.loads((made / "card.json").read_text())
         scenes = read_scenes(made / "scenes.jsonl")
         assert card["items"] == {"soccer": len(scenes)} == {"soccer": 12}
@@ -118,7 +119,7 @@ class TestCard:
         assert card["leak_test"] == leak_test(made, permutations=200, seed=3).record()
         assert "Infinity" not in (made / "card.json").read_text()
 
-    def test_in_words(self, made: Path) -> None:
+    def test_card_markdown_states_the_values_of_the_json(self, made: Path) -> None:
         text = (made / "card.md").read_text()
         card = json.loads((made / "card.json").read_text())
         assert text == markdown(card)
@@ -130,7 +131,7 @@ class TestCard:
         rows = [line for line in text.splitlines() if line.startswith("|")]
         assert all(line.endswith("|") for line in rows)
 
-    def test_a_single_video_has_no_leak_test(self, tmp_path: Path, plugins: Path) -> None:
+    def test_card_of_a_single_video_has_no_leak_test(self, tmp_path: Path, plugins: Path) -> None:
         write_videos(tmp_path / "videos", {"a": 3})
         generate(write_config(tmp_path / "c.toml"), tmp_path / "out")
         card = json.loads((tmp_path / "out/card.json").read_text())
@@ -140,7 +141,7 @@ class TestCard:
 
 
 class TestExports:
-    def test_imagefolder(self, made: Path, tmp_path: Path) -> None:
+    def test_export_imagefolder_has_images_and_metadata_by_split(self, made: Path, tmp_path: Path) -> None:
         assert export(made, "imagefolder", tmp_path / "to") == 12
         split_of = json.loads((made / "splits.json").read_text())
         for part in ("train", "test"):
@@ -151,7 +152,7 @@ class TestExports:
                 assert copied == (made / "images" / line["file_name"]).read_bytes()
                 assert line["license"] == "CC0"
 
-    def test_coco(self, made: Path, tmp_path: Path) -> None:
+    def test_export_coco_has_boxes_outlines_and_licenses(self, made: Path, tmp_path: Path) -> None:
         export(made, "coco", tmp_path / "to")
         scenes = {one.image: one for one in read_scenes(made / "scenes.jsonl")}
         seen = 0
@@ -178,7 +179,7 @@ class TestExports:
             assert len(set(ids)) == len(ids)
         assert seen == 12
 
-    def test_coco_keypoints(self, made: Path, tmp_path: Path) -> None:
+    def test_export_coco_has_keypoints_of_posed_players_only(self, made: Path, tmp_path: Path) -> None:
         copy = tmp_path / "posed"
         shutil.copytree(made, copy)
         scenes = [one.with_keypoints([None, None]) for one in read_scenes(copy / "scenes.jsonl")]
@@ -197,7 +198,7 @@ class TestExports:
         assert annotations[0]["keypoint_scores"] == [0.5, *[0] * 15, 1]
         assert [len(kind["keypoints"]) for kind in files[0]["categories"] if "keypoints" in kind] == [17]
 
-    def test_parquet(self, made: Path, tmp_path: Path) -> None:
+    def test_export_parquet_has_images_outlines_and_features(self, made: Path, tmp_path: Path) -> None:
         export(made, "parquet", tmp_path / "to")
         files = sorted((tmp_path / "to/data").iterdir())
         assert [path.name for path in files] == ["test-00000-of-00001.parquet", "train-00000-of-00001.parquet"]
@@ -215,7 +216,7 @@ class TestExports:
         assert features["image"] == {"_type": "Image"}
         assert "ARROW:schema" not in metadata
 
-    def test_coco_with_the_ball(self, made: Path, tmp_path: Path) -> None:
+    def test_export_coco_with_ball_has_the_images_with_the_ball(self, made: Path, tmp_path: Path) -> None:
         assert export(made, "coco", tmp_path / "to", with_ball=True) == 12
         told = json.loads((tmp_path / "to/annotations/instances_train.json").read_text())
         name = told["images"][0]["file_name"]
@@ -223,18 +224,18 @@ class TestExports:
         assert (made / "with_ball" / name).read_bytes() != (made / "images" / name).read_bytes()
         assert "The ball is visible." in (tmp_path / "to/README.md").read_text()
 
-    def test_only_coco_has_images_with_the_ball(self, made: Path, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"--with-ball works only with --format coco, found"):
+    def test_export_with_ball_in_another_format_is_an_error(self, made: Path, tmp_path: Path) -> None:
+        with raises(OptionError, "conflicting-options:--with-ball"):
             export(made, "parquet", tmp_path / "to", with_ball=True)
 
-    def test_images_with_the_ball_that_are_missing(self, made: Path, tmp_path: Path) -> None:
+    def test_export_with_ball_without_these_images_is_an_error(self, made: Path, tmp_path: Path) -> None:
         shutil.copytree(made / "images", tmp_path / "bare/images")
         write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
-        with pytest.raises(InputError, match=r"with_ball.*expected the image with the ball in"):
+        with raises(InputError, "missing-file:image"):
             export(tmp_path / "bare", "coco", tmp_path / "to", with_ball=True)
 
     @pytest.mark.parametrize("format", FORMATS)
-    def test_readme_and_croissant(self, made: Path, tmp_path: Path, format: str) -> None:
+    def test_export_writes_a_valid_readme_and_croissant_file(self, made: Path, tmp_path: Path, format: str) -> None:
         export(made, format, tmp_path / "to")
         text = (tmp_path / "to/README.md").read_text()
         metadata = yaml.safe_load(text.split("---\n")[1])
@@ -252,7 +253,7 @@ class TestExports:
                 digest = hashlib.sha256((tmp_path / "to" / file["contentUrl"]).read_bytes()).hexdigest()
                 assert digest == file["sha256"]
 
-    def test_a_video_that_was_split_by_shot(self, made: Path, tmp_path: Path) -> None:
+    def test_export_readme_states_if_videos_are_split_by_shot(self, made: Path, tmp_path: Path) -> None:
         assert export(made, "coco", tmp_path / "by-video") == 12
         assert "No video is in both parts." in (tmp_path / "by-video/README.md").read_text()
         changed = shutil.copytree(made, tmp_path / "made")
@@ -265,7 +266,7 @@ class TestExports:
             in (tmp_path / "by-shot/README.md").read_text()
         )
 
-    def test_a_license_that_is_not_known(self, made: Path, tmp_path: Path) -> None:
+    def test_export_readme_lists_unknown_licenses_as_other(self, made: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(made, tmp_path / "copy")
         card = json.loads((copy / "card.json").read_text())
         card["sources"][0]["license"] = 'ask: the "club"'
@@ -275,7 +276,7 @@ class TestExports:
         assert metadata["license"] == "other"
         assert set(metadata["license_details"].split("; ")) == {'ask: the "club"', "CC0"}
 
-    def test_without_split_and_card(self, made: Path, tmp_path: Path) -> None:
+    def test_export_without_split_and_card_writes_all_images_to_train(self, made: Path, tmp_path: Path) -> None:
         shutil.copytree(made / "images", tmp_path / "bare/images")
         write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
         assert export(tmp_path / "bare", "imagefolder", tmp_path / "to") == 12
@@ -283,21 +284,25 @@ class TestExports:
         assert (line["license"], line["origin"]) == ("", "")
 
     @pytest.mark.parametrize("format", FORMATS)
-    def test_an_image_that_is_gone_leaves_nothing(self, made: Path, tmp_path: Path, format: str) -> None:
+    def test_export_with_a_missing_image_is_an_error_and_writes_nothing(
+        self, made: Path, tmp_path: Path, format: str
+    ) -> None:
         write_scenes(read_scenes(made / "scenes.jsonl"), tmp_path / "bare/scenes.jsonl")
-        with pytest.raises(InputError, match="found no such file, expected an image file in"):
+        with raises(InputError, "missing-file:image"):
             export(tmp_path / "bare", format, tmp_path / "to")
         assert not (tmp_path / "to").exists()
 
-    def test_what_is_there_stays(self, made: Path, tmp_path: Path) -> None:
+    def test_export_to_an_existing_folder_is_an_error_and_keeps_its_files(self, made: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
-        with pytest.raises(OptionError, match="exists already"):
+        with raises(OptionError, "output-exists:--out"):
             export(made, "coco", tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 class TestCommands:
-    def test_run_and_score_read_it(self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_run_and_score_accept_a_generated_dataset(
+        self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         asked = ["run", made, "--provider", "baseline", "--model", "center", "--respondent", "mine", "--prompt", "base"]
         assert call(*asked, "--out", tmp_path / "run", "--quiet") == 0
         files = sorted((tmp_path / "run").glob("responses.jsonl"))
@@ -306,7 +311,9 @@ class TestCommands:
         assert call("score", *files, "--scenes", made / "scenes.jsonl", "--bootstrap", "0", "--format", "json") == 0
         assert json.load(io.StringIO(capsys.readouterr().out))
 
-    def test_export(self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_gen_export_prints_the_count_and_fails_if_the_folder_exists(
+        self, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert call("gen", "export", made, "--format", "parquet", "--out", tmp_path / "to") == 0
         assert "12 images" in capsys.readouterr().err
         assert call("gen", "export", made, "--format", "parquet", "--out", tmp_path / "to") == 2

@@ -1,4 +1,4 @@
-"""Exports, loaded by the libraries that they are made for."""
+"""Test that the libraries for which the exports are made can load them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.conftest import ROOT
 
 pytestmark = [
     pytest.mark.slow,
-    # Warnings of the libraries about themselves and each other.
+    # The libraries emit warnings about themselves and each other.
     pytest.mark.filterwarnings("default"),
 ]
 
@@ -47,14 +47,14 @@ def scenes(made: Path) -> dict[str, Scene]:
 
 @pytest.fixture(scope="module")
 def sizes(made: Path) -> dict[str, int]:
-    """The images of each part. Which these are depends on the version of OpenCV that wrote the videos."""
+    """Return the number of images per part, which depends on the version of OpenCV that wrote the videos."""
     parts = json.loads((made / "splits.json").read_text())
     return {part: len(parts[part]["images"]) for part in ("train", "test")}
 
 
 @pytest.fixture
 def datasets() -> Any:
-    """The library, without its progress bars."""
+    """Return the library `datasets` with its progress bars disabled."""
     library = pytest.importorskip("datasets", reason=REASON.format("datasets"))
     library.disable_progress_bars()
     return library
@@ -74,7 +74,7 @@ def check_rows(rows: Any, scenes: dict[str, Scene], made: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "imagefolder"])
-def test_datasets_loads_the_folder(
+def test_datasets_loads_the_exported_folder(
     format: str, datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
 ) -> None:
     loaded = datasets.load_dataset(str(exported / format), cache_dir=str(tmp_path))
@@ -84,10 +84,10 @@ def test_datasets_loads_the_folder(
         check_rows(loaded[part], scenes, made)
 
 
-def test_images_of_single_parquet_files_are_decoded(
+def test_datasets_decodes_images_of_single_parquet_files(
     datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
 ) -> None:
-    """Without the README: the features are in the files themselves."""
+    """Check that the files contain their features, so that the README is not needed."""
     files = str(exported / "parquet/data/test-*.parquet")
     rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
     assert isinstance(rows.features["image"], datasets.Image)
@@ -96,7 +96,7 @@ def test_images_of_single_parquet_files_are_decoded(
     assert next(iter(datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)))["image"].size
 
 
-def test_imagefolder_by_its_name(
+def test_datasets_loads_the_export_with_its_imagefolder_loader(
     datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
 ) -> None:
     loaded = datasets.load_dataset("imagefolder", data_dir=str(exported / "imagefolder"), cache_dir=str(tmp_path))
@@ -132,7 +132,7 @@ def test_pycocotools_reads_boxes_and_outlines(
                 (outline,) = (outline for outline in scene.player_outlines or () if outline)
                 area = Polygon(outline[0]).area
                 assert annotation["area"] == pytest.approx(area)
-                # Each pixel of the edge may be in or out.
+                # Pixels on the edge may be inside or outside.
                 assert abs(int(mask.sum()) - area) < Polygon(outline[0]).length / 2
     assert n_outlines == 12
 
@@ -145,11 +145,11 @@ def test_mlcroissant_validates_and_loads(
     metadata = mlcroissant.Dataset(jsonld=str(exported / format / "croissant.json"))
     issues = metadata.metadata.ctx.issues
     assert not issues.errors
-    # A date and a version are for whoever publishes it.
+    # Whoever publishes the dataset adds a date and a version.
     assert all(name in text for name, text in zip(("datePublished", "version"), sorted(issues.warnings), strict=True))
     counts = {"items": 12}
     if format == "coco":
-        # A ball and two players in each image.
+        # Each image has a ball and two players.
         counts = {f"{part}-images": n for part, n in sizes.items()}
         counts |= {f"{part}-annotations": 3 * n for part, n in sizes.items()}
     loaded = {records.uuid: list(metadata.records(records.uuid)) for records in metadata.metadata.record_sets}
@@ -172,7 +172,7 @@ def test_mlcroissant_notices_a_changed_file(exported: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("format", [*FORMATS, "coco-with-ball"])
-def test_the_hub_reads_the_card(format: str, exported: Path) -> None:
+def test_huggingface_hub_reads_the_dataset_card(format: str, exported: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
     card = hub.DatasetCard.load(exported / format / "README.md")
     card.data.to_dict()
@@ -182,8 +182,8 @@ def test_the_hub_reads_the_card(format: str, exported: Path) -> None:
     assert "balamurugan2025spottheball" in card.text
 
 
-def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
-    """The Python of the section on exports, run on the exports of the demo that the section makes."""
+def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Path) -> None:
+    """Run the Python examples of the section on exports, on the demo exports that the section makes."""
     for name in ("datasets", "pycocotools", "mlcroissant"):
         pytest.importorskip(name, reason=REASON.format(name))
     page = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8")
@@ -204,7 +204,7 @@ def test_the_how_to_shows_what_the_libraries_print(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
-def test_datumaro_imports_it_as_cvat_does(
+def test_datumaro_imports_the_coco_export(
     folder: str, exported: Path, scenes: dict[str, Scene], sizes: dict[str, int]
 ) -> None:
     datumaro = pytest.importorskip("datumaro.components.dataset", reason="the package datumaro is not installed")
@@ -219,7 +219,7 @@ def test_datumaro_imports_it_as_cvat_does(
             if box.type.name == "bbox"
         )
         known = sorted([(0, *(scene.ball_box or ())), *((1, *box.corners) for box in scene.players or ())])
-        # It rounds to hundredths.
+        # Datumaro rounds coordinates to hundredths.
         assert np.allclose(boxes, known, atol=0.02)
         n_polygons += sum(one.type.name == "polygon" for one in item.annotations)
         assert item.media.data.shape[:2] == (scene.height, scene.width)

@@ -1,4 +1,4 @@
-"""The demo with its real stages: killed half-way it ends in the same dataset, which the other commands read."""
+"""Test that the demo with its real stages can be resumed, and that other commands read its dataset."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def demo(out: Path) -> list[str]:
 
 
 def said(out: Path) -> int:
-    """How often a stage has said something of an item."""
+    """Return the number of stage results in the ledger."""
     try:
         return int(query(out, "SELECT count(*) FROM results")[0][0])
     except sqlite3.OperationalError:
-        return 0  # There is no ledger yet, or it is only just being made.
+        return 0  # The ledger does not exist yet, or is being created.
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_killed_half_way_it_ends_as_one_that_was_not(whole: Path, tmp_path: Path) -> None:
+def test_demo_run_that_is_killed_and_resumed_gives_the_same_dataset(whole: Path, tmp_path: Path) -> None:
     out, all_of_it = tmp_path / "out", said(whole)
     for share in (0.3, 0.6):
         with subprocess.Popen(demo(out), stderr=subprocess.PIPE, text=True) as child:
@@ -57,7 +57,7 @@ def test_killed_half_way_it_ends_as_one_that_was_not(whole: Path, tmp_path: Path
     assert outcomes == (None, None, "finished")
 
 
-def test_three_sports_with_what_a_card_promises(whole: Path) -> None:
+def test_demo_has_three_sports_and_a_card_that_agrees_with_the_scenes(whole: Path) -> None:
     card = json.loads((whole / "card.json").read_text(encoding="utf-8"))
     scenes = read_scenes(whole / "scenes.jsonl")
     assert {sport: sum(s.sport == sport for s in scenes) for sport in card["items"]} == card["items"]
@@ -66,7 +66,7 @@ def test_three_sports_with_what_a_card_promises(whole: Path) -> None:
     assert card["artifacts"]["outside_the_mask"] == {"compared": len(scenes), "changed": 0}
 
 
-def test_it_is_run_and_scored(whole: Path, tmp_path: Path) -> None:
+def test_demo_dataset_can_be_run_and_scored(whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     options = ("--provider", "baseline", "--model", "center", "--prompt", "base", "--out", run, "--quiet")
     asked = spotball("run", whole, *options)

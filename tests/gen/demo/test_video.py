@@ -1,4 +1,4 @@
-"""The synthetic match video: what it says is in it can be found there by its color."""
+"""Test that the ball and players of the synthetic match video are where its ground truth states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.slow
-def test_the_balls_color_is_where_the_ball_is_and_nowhere_else(match: tuple[str, Path]) -> None:
+def test_ball_color_occurs_only_inside_the_ball_boxes(match: tuple[str, Path]) -> None:
     sport, path = match
     truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
     video = cv2.VideoCapture(str(path))
@@ -44,7 +44,7 @@ def test_the_balls_color_is_where_the_ball_is_and_nowhere_else(match: tuple[str,
     assert seen == {0, 1, 2}
 
 
-def test_players_are_not_of_the_grounds_color(match: tuple[str, Path]) -> None:
+def test_player_boxes_contain_the_team_colors(match: tuple[str, Path]) -> None:
     sport, path = match
     truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
     there, pixels = cv2.VideoCapture(str(path)).read()
@@ -53,14 +53,14 @@ def test_players_are_not_of_the_grounds_color(match: tuple[str, Path]) -> None:
     for box in truth[0]["players"]:
         x1, y1, x2, y2 = (round(edge) for edge in box)
         if x2 - x1 < 20:
-            continue  # only a rim of this one is in the picture
+            continue  # only the edge of this player is visible
         body = pixels[y1:y2, x1:x2, ::-1].astype(int)
         near = [np.abs(body - shirt).max(-1) < 50 for shirt in shirts]
         assert max(part.mean() for part in near) > 0.08
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+def test_write_match_with_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
     for name in ("a.avi", "b.avi"):
         write_match(tmp_path / name, "synthetic-soccer", (Shot("play", 1, 3),), seed=4)
     assert (tmp_path / "a.avi").read_bytes() == (tmp_path / "b.avi").read_bytes()
@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sport", sorted(LOOKS))
-def test_the_ball_is_in_the_picture_most_of_the_time_and_moves_steadily(sport: str) -> None:
+def test_ball_is_in_most_frames_and_moves_without_jumps(sport: str) -> None:
     play = Play(Shot("play", 20, 8), LOOKS[sport], WIDTH, HEIGHT)
     centers = np.array([play.at(frame / RATE).balls[0].center for frame in range(20 * RATE)])
     inside = (centers > 0).all(1) & (centers < (WIDTH, HEIGHT)).all(1)
@@ -77,17 +77,17 @@ def test_the_ball_is_in_the_picture_most_of_the_time_and_moves_steadily(sport: s
     assert np.linalg.norm(np.diff(centers, axis=0), axis=1).max() < 0.1 * WIDTH
 
 
-def test_a_longer_shot_of_the_same_seed_begins_as_a_shorter_one() -> None:
+def test_longer_play_with_the_same_seed_starts_like_the_shorter_one() -> None:
     short, long = (Play(Shot("play", seconds, 9), LOOKS["synthetic-soccer"], WIDTH, HEIGHT) for seconds in (3, 30))
     assert [short.at(time) for time in (0, 1, 2.9)] == [long.at(time) for time in (0, 1, 2.9)]
 
 
-def test_a_match_has_what_each_stage_is_there_for() -> None:
+def test_shots_include_every_kind_and_one_replay() -> None:
     parts = shots(0)
     assert {shot.kind for shot in parts} == {"title", "play", "no ball", "two balls"}
     again = [shot for shot in parts if shot.kind == "play"]
     assert len({shot.seed for shot in again}) == len(again) - 1
     starts = np.cumsum([0, *(shot.seconds for shot in parts)])
     first, last = (i for i, shot in enumerate(parts) if shot.seed == parts[-1].seed)
-    # The same frames of the replay are taken: at 1 frame a second, the two are whole seconds apart.
+    # At 1 frame per second, the replay yields the same frames only if the two are whole seconds apart.
     assert (starts[last] - starts[first]) % 1 == 0

@@ -1,4 +1,4 @@
-"""Shots, compared with those of PySceneDetect."""
+"""Test shot detection against PySceneDetect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def footage(seed: int) -> list[Frame]:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("ratio", "least"), [(3.0, 15.0), (1.5, 4.0)])
-def test_cuts_are_those_of_pyscenedetect(seed: int, ratio: float, least: float) -> None:
+def test_shot_counter_finds_the_same_cuts_as_pyscenedetect(seed: int, ratio: float, least: float) -> None:
     frames = footage(seed)
     shots = ShotCounter(ratio, least)
     for frame in frames:
@@ -50,7 +50,7 @@ def test_cuts_are_those_of_pyscenedetect(seed: int, ratio: float, least: float) 
     assert len(cuts) > 3
 
 
-def test_still_frames_have_no_cut() -> None:
+def test_shot_counter_finds_no_cut_in_still_frames() -> None:
     shots = ShotCounter()
     for _ in range(20):
         shots.see(np.zeros((36, 64, 3), np.uint8))

@@ -1,4 +1,4 @@
-"""Linking detections of synthetic paths whose motion is known."""
+"""Test linking of detections along synthetic paths with known motion."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ TIMES = [number / 4 - 1 for number in range(9)]
 
 
 def path(x: float, y: float, right: float, down: float, gravity: float = 0.0) -> list[tuple[float, float]]:
-    """Where a ball is at each time."""
+    """Return the position of a ball at each time."""
     return [(x + right * time, y + down * time + gravity * time**2 / 2) for time in TIMES]
 
 
 def frames(*paths: list[tuple[float, float] | None], score: float = 0.8) -> list[Floats]:
-    """The detections of each frame, in the order of the paths; None where one is not detected."""
+    """Return the detections per frame in the order of the paths; None means not detected."""
     return [
         np.array([(*point, score) for point in points if point is not None], dtype=float).reshape(-1, 3)
         for points in zip(*paths, strict=True)
@@ -26,7 +26,7 @@ def frames(*paths: list[tuple[float, float] | None], score: float = 0.8) -> list
 
 
 def of_center(tracks: list[Track], number: int = 0) -> Track:
-    """The track of a detection of the middle frame."""
+    """Return the track that contains a detection of the middle frame."""
     (found,) = (track for track in tracks if (4, number) in track.places)
     return found
 
@@ -35,7 +35,7 @@ def of_center(tracks: list[Track], number: int = 0) -> Track:
     st.floats(100, 500), st.floats(80, 300), st.floats(-150, 150), st.floats(-100, 100), st.floats(0, 200),
     st.integers(0, 2**32 - 1),
 )  # fmt: skip
-def test_a_ball_in_flight_is_one_track_with_its_velocity(
+def test_link_of_a_flying_ball_gives_one_track_with_its_velocity(
     x: float, y: float, right: float, down: float, gravity: float, seed: int
 ) -> None:
     noise = np.random.default_rng(seed).normal(0, 1, (9, 2))
@@ -46,11 +46,11 @@ def test_a_ball_in_flight_is_one_track_with_its_velocity(
     assert len(of_center(tracks).places) >= 8
     velocity = of_center(tracks).velocity(0.0)
     assert velocity is not None
-    # Of three frames, half a second apart, and one pixel of noise: twelve is four standard deviations.
+    # With three frames in half a second and one pixel of noise, 12 is four standard deviations.
     assert np.abs(np.subtract(velocity, (right, down))).max() < 12
 
 
-def test_a_detection_of_a_single_frame_stays_alone() -> None:
+def test_link_does_not_join_a_single_false_detection_to_the_ball() -> None:
     ball: list[tuple[float, float] | None] = list(path(200, 150, 120, 0))
     false: list[tuple[float, float] | None] = [None] * 9
     false[4] = (560.0, 40.0)
@@ -59,7 +59,7 @@ def test_a_detection_of_a_single_frame_stays_alone() -> None:
     assert len(of_center(tracks, 1).places) == 1
 
 
-def test_balls_that_cross_keep_their_tracks() -> None:
+def test_link_keeps_crossing_balls_in_separate_tracks() -> None:
     one: list[tuple[float, float] | None] = list(path(300, 150, 200, 0))
     other: list[tuple[float, float] | None] = list(path(300, 170, -200, 0))
     tracks = link(TIMES, frames(one, other), MODEL)
@@ -67,14 +67,14 @@ def test_balls_that_cross_keep_their_tracks() -> None:
     assert all({number for _, number in track.places} in ({0}, {1}) for track in tracks)
 
 
-def test_a_ball_that_is_not_seen_for_a_while_is_found_again() -> None:
+def test_link_continues_a_track_after_missed_frames() -> None:
     points: list[tuple[float, float] | None] = list(path(200, 150, 160, 20))
     points[2] = points[3] = points[6] = None
     (track,) = link(TIMES, frames(points), MODEL)
     assert [frame for frame, _ in track.places] == [0, 1, 4, 5, 7, 8]
 
 
-def test_each_detection_is_in_one_track() -> None:
+def test_link_puts_each_detection_in_exactly_one_track() -> None:
     rng = np.random.default_rng(5)
     found = [np.column_stack([rng.uniform(0, 600, (n, 2)), rng.random(n)]) for n in rng.integers(0, 6, 9)]
     tracks = link(TIMES, found, MODEL)
@@ -84,6 +84,6 @@ def test_each_detection_is_in_one_track() -> None:
     assert all(len({frame for frame, _ in track.places}) == len(track.places) for track in tracks)
 
 
-def test_one_point_has_no_velocity() -> None:
+def test_velocity_of_a_track_with_one_point_is_none() -> None:
     (track,) = link([0.0], [np.array([[5.0, 5.0, 1.0]])], MODEL)
     assert track.velocity(0.0) is None

@@ -1,4 +1,4 @@
-"""A Hub on loopback, and what is pushed to it."""
+"""Provide a fake Hub on the loopback interface, and folders to push to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.gen.hub.server import FakeHub, serve
 
 
 def direct(hub: FakeHub, patch: pytest.MonkeyPatch) -> None:
-    """Direct the library to a Hub. It reads the environment when it is imported, which may have been before."""
+    """Direct the library to a Hub, also if it was imported (and read the environment) before."""
     reason = "the package huggingface-hub comes with the extra hub"
     constants = pytest.importorskip("huggingface_hub.constants", reason=reason)
     patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
@@ -30,7 +30,7 @@ def direct(hub: FakeHub, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
-    """The Hub, which the library is directed to with a token. Xet, another protocol for uploads, is switched off."""
+    """Start a fake Hub, and direct the library to it with a token and without the upload protocol Xet."""
     (tmp_path / "stored-login").write_text("hf_storedLogin")
     with serve() as hub:
         direct(hub, monkeypatch)
@@ -40,7 +40,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 
 @pytest.fixture(scope="session")
 def answered(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A generated dataset with an attention check, and responses in several formats."""
+    """Return a generated dataset with an attention check, and responses in several formats."""
     folder = shutil.copytree(made, tmp_path_factory.mktemp("hub") / "balls")
     scenes = read_scenes(folder / "scenes.jsonl")
     control = scenes[-1].model_copy(update={"control": True})
@@ -60,7 +60,7 @@ def answered(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def scored(answered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two score reports, in which one respondent is a model."""
+    """Return a folder with two score reports, in which one respondent is a model."""
     folder = tmp_path_factory.mktemp("scored")
     (folder / "reports").mkdir()
     for name, policy in (("a", "standard"), ("b", "paper")):

@@ -1,6 +1,6 @@
-"""A Hugging Face Hub on loopback: repositories of datasets, with LFS uploads, commits, trees and downloads.
+"""Serve a fake Hugging Face Hub on the loopback interface, with LFS uploads, commits, trees and downloads.
 
-It takes what the protocol allows and nothing else. Contents are in memory.
+It accepts only requests that the protocol allows, and keeps contents in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import yaml
 
 LFS_ENDINGS = (".parquet", ".png", ".jpg")
 PAGE = 3
-"""Files on a page of a tree."""
+"""Number of files per page of a tree."""
 
 
 def git_blob(content: bytes) -> str:
@@ -30,7 +30,7 @@ def git_blob(content: bytes) -> str:
 
 @dataclass
 class Repository:
-    """Each commit with all its files; `lfs` are the paths that are stored as large files."""
+    """A dataset repository: each commit with all its files."""
 
     private: bool
     commits: list[tuple[str, dict[str, bytes]]] = field(default_factory=list)
@@ -58,17 +58,17 @@ class Repository:
 
 @dataclass
 class FakeHub:
-    """The Hub's state.
+    """Hold the state of the fake Hub.
 
     Attributes:
-        token: that may write, and read private repositories.
+        token: the token that may write, and read private repositories.
         objects: uploaded large files, by SHA-256.
-        refuse_uploads_after: how many large files are taken before uploads fail with status 403; None for no failure.
+        refuse_uploads_after: the number of large files accepted before uploads fail with status 403; None means never.
         requests: method, path and Authorization header of each request.
         listed: entries of a tree that replace the true ones, by path.
         served: contents that replace the true ones in downloads, by path.
-        url: where it listens.
-        storage: where large files are, which is another server.
+        url: the URL at which it listens.
+        storage: the URL of the separate server for large files.
     """
 
     token: str = "hf_secretToken123"
@@ -244,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def entry(name: str, content: bytes) -> dict[str, Any]:
-    """A file in a tree."""
+    """Return the entry of a file in a tree."""
     if not name.endswith(LFS_ENDINGS):
         return {"type": "file", "path": name, "size": len(content), "oid": git_blob(content)}
     oid = hashlib.sha256(content).hexdigest()
@@ -255,7 +255,7 @@ def entry(name: str, content: bytes) -> dict[str, Any]:
 
 @contextmanager
 def serve() -> Iterator[FakeHub]:
-    """A Hub that listens on free ports of loopback: one for itself, one for large files."""
+    """Run a fake Hub on two free loopback ports, one for the API and one for large files."""
     hub = FakeHub()
     with ExitStack() as stack:
         hub.url, hub.storage = (stack.enter_context(listening(hub)) for _ in range(2))

@@ -1,4 +1,4 @@
-"""What is pushed, loaded by the libraries that people use with the Hub."""
+"""Test that common Hub client libraries can load a pushed repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REASON = "the package {} is not installed: `make test-all` installs it"
 
 
 def repository(folder: Path, tmp_path: Path) -> Path:
-    """The files of a repository in a folder."""
+    """Write the files of a repository to a folder, and return it."""
     (tmp_path / "work").mkdir()
     staged = stage(folder, tmp_path / "work", repo="me/balls", url="https://example.org/datasets/me/balls")
     for name, place in staged.files.items():
@@ -76,12 +76,12 @@ def test_mlcroissant_validates_and_loads(answered: Path, scored: Path, tmp_path:
     assert counts[1]["scores"] > 10
 
 
-def test_the_hub_reads_the_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
+def test_huggingface_hub_reads_the_dataset_and_score_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     assert hub.DatasetCard.load(repository(answered, tmp_path / "a") / "README.md").data.license == "cc0-1.0"
-    # The same block is valid in a model's card, where the Hub shows the scores.
+    # The block must also be valid in a model card, because the Hub shows scores there.
     results = hub.ModelCard.load(repository(scored, tmp_path / "b") / "README.md").data.to_dict()["model-index"]
     metrics = [metric for model in results for result in model["results"] for metric in result["metrics"]]
     assert {"accuracy"} <= {metric["type"] for metric in metrics}

@@ -1,4 +1,4 @@
-"""`spotball push` and `spotball pull`: what they print, and their exit status."""
+"""Test the output and exit status of `spotball push` and `spotball pull`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def spotball(*arguments: object, hub: FakeHub | None = None, home: Path) -> subp
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def test_there_and_back(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+def test_push_and_pull_commands_round_trip_and_print_a_summary(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     pushed = spotball("push", answered, "--repo", "me/balls", "--private", hub=hub, home=home)
     commit = hub.repositories["me/balls"].commits[-1][0]
@@ -55,11 +55,11 @@ def test_there_and_back(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     ]
     assert scores[0].stdout == scores[1].stdout
     assert json.loads(scores[0].stdout)["groups"]
-    # Neither the token nor anything else of the command is left.
+    # The token must not be stored in any file.
     assert not any(hub.token.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_a_difference_is_status_1(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+def test_pull_of_a_changed_repository_exits_with_status_1(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     assert spotball("push", answered, "--repo", "me/balls", hub=hub, home=tmp_path / "home").returncode == 0
     repository = hub.repositories["me/balls"]
     repository.add({**repository.files, "card.md": b"# Edited\n"}, "edit")
@@ -67,7 +67,7 @@ def test_a_difference_is_status_1(hub: FakeHub, answered: Path, tmp_path: Path) 
     assert (done.returncode, done.stdout) == (1, "card.md: the content differs from the pushed file.\n")
 
 
-def test_a_dry_run_lists_files_and_sizes(answered: Path, tmp_path: Path) -> None:
+def test_push_dry_run_lists_files_and_sizes(answered: Path, tmp_path: Path) -> None:
     done = spotball("push", answered, "--repo", "me/balls", "--dry-run", home=tmp_path)
     assert done.returncode == 0, done.stderr
     sizes = {name: int(size.replace(",", "")) for size, name in map(str.split, done.stdout.splitlines())}
@@ -79,7 +79,7 @@ def test_a_dry_run_lists_files_and_sizes(answered: Path, tmp_path: Path) -> None
     )
 
 
-def test_without_a_token(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+def test_push_without_a_token_exits_with_status_2(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
     done = spotball("push", answered, "--repo", "me/balls", home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (

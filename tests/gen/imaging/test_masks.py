@@ -1,4 +1,4 @@
-"""What is painted over: the ball always, its shadow where there is one, a player never."""
+"""Test which pixels are inpainted: the ball and its shadow, but not players."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def boxes(draw: st.DrawFn, most: float = 60) -> Box:
 
 
 @given(boxes(), st.lists(boxes(), max_size=3), st.sampled_from([0.0, 0.25, 1.0]), st.booleans())
-def test_each_pixel_is_where_a_plain_loop_puts_it(
+def test_ball_mask_equals_a_plain_loop(
     plain: Item, ball: Box, players: list[Box], margin: float, protect: bool
 ) -> None:
     settings = MaskSettings(margin=margin, protect=protect, shadow=0)
@@ -53,7 +53,7 @@ def test_each_pixel_is_where_a_plain_loop_puts_it(
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_outside_the_mask_not_a_bit_changes(seed: int) -> None:
+def test_composite_changes_no_pixel_outside_the_mask(seed: int) -> None:
     rng = np.random.default_rng(seed)
     image, painted = rng.integers(0, 256, (2, 20, 30, 3), dtype=np.uint8)
     mask = rng.choice(np.array([0, 255], dtype=np.uint8), (20, 30))
@@ -63,22 +63,22 @@ def test_outside_the_mask_not_a_bit_changes(seed: int) -> None:
     assert (done[mask == 255] == painted[mask == 255]).all()
 
 
-def test_without_a_ball_there_is_no_mask(plain: Item) -> None:
+def test_ball_mask_without_a_ball_is_an_error(plain: Item) -> None:
     with pytest.raises(ValueError, match="no ball to inpaint"):
         ball_mask(plain, MaskSettings())
 
 
 def ground(seed: int = 0, color: tuple[int, int, int] = (70, 140, 60)) -> NDArray[np.uint8]:
-    """Grass of 640 x 360 pixels, stands at the top."""
+    """Return grass of 640 x 360 pixels with stands at the top."""
     rng = np.random.default_rng(seed)
     pixels = np.clip(np.array(color) + rng.normal(0, 5, (360, 640, 1)), 0, 255).astype(np.uint8)
-    # Blocks as large as a ball's shadow, dark and bright: who sits there.
+    # Dark and bright blocks of the size of a ball's shadow represent spectators.
     pixels[:90] = np.repeat(np.repeat(rng.integers(20, 230, (9, 32, 3), dtype=np.uint8), 10, axis=0), 20, axis=1)
     return pixels
 
 
 def draw(pixels: NDArray[np.uint8], box: Box, shade: float | None = None, color: tuple[int, ...] = ()) -> None:
-    """An ellipse: darker by a part, or of a color."""
+    """Draw an ellipse that darkens the image by a factor or has a color."""
     y, x = np.mgrid[: pixels.shape[0], : pixels.shape[1]] + 0.5
     (at_x, at_y), wide, high = box.center, box.width / 2, box.height / 2
     inside = ((x - at_x) / wide) ** 2 + ((y - at_y) / high) ** 2 <= 1
@@ -94,7 +94,7 @@ def seen(pixels: NDArray[np.uint8], players: tuple[Box, ...] = (), reach: float 
 
 
 def share(found: NDArray[np.bool_], box: Box) -> float:
-    """How well what was found fits an ellipse: intersection over union."""
+    """Return the intersection over union of a mask and an ellipse."""
     there = np.zeros((*found.shape, 3), dtype=np.uint8)
     draw(there, box, color=(1, 1, 1))
     drawn = there[..., 0] > 0
@@ -103,7 +103,7 @@ def share(found: NDArray[np.bool_], box: Box) -> float:
 
 @pytest.mark.parametrize("shade", [0.5, 0.7])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_shadow_on_the_ground_is_found(seed: int, shade: float) -> None:
+def test_shadow_of_a_flying_ball_is_found_within_reach(seed: int, shade: float) -> None:
     pixels = ground(seed)
     draw(pixels, BALL, color=(250, 250, 250))
     draw(pixels, SHADOW, shade)
@@ -111,7 +111,7 @@ def test_a_shadow_on_the_ground_is_found(seed: int, shade: float) -> None:
     assert not seen(pixels, reach=3).any()
 
 
-def test_a_shadow_under_a_ball_on_the_ground() -> None:
+def test_shadow_of_a_ball_on_the_ground_is_found() -> None:
     pixels, ball, shadow = ground(), Box(300, 240, 324, 264), Box(300, 258, 336, 270)
     draw(pixels, shadow, 0.5)
     draw(pixels, ball, color=(250, 250, 250))
@@ -123,7 +123,7 @@ def test_a_shadow_under_a_ball_on_the_ground() -> None:
     "what",
     ["nothing", "another color", "far aside", "above", "upright", "too small", "too large"],
 )
-def test_what_is_no_shadow_of_the_ball(what: str) -> None:
+def test_shadow_ignores_other_colors_places_and_sizes(what: str) -> None:
     pixels = ground()
     draw(pixels, BALL, color=(250, 250, 250))
     spots = {
@@ -140,20 +140,20 @@ def test_what_is_no_shadow_of_the_ball(what: str) -> None:
     assert not seen(pixels).any()
 
 
-def test_a_players_shadow_is_the_players() -> None:
+def test_shadow_under_a_player_is_ignored() -> None:
     pixels, player = ground(), Box(290, 150, 334, 262, label="player")
     draw(pixels, SHADOW, 0.5)
     assert seen(pixels).any()
     assert not seen(pixels, (player,)).any()
 
 
-def test_at_the_images_edge() -> None:
+def test_shadow_of_a_ball_at_the_image_edge_does_not_fail() -> None:
     pixels = ground()
     for ball in (Box(0, 340, 20, 360), Box(620, 0, 640, 20), Box(630, 350, 700, 420)):
         assert shadow_of(pixels, ball, (), reach=10).shape == (360, 640)
 
 
-def test_the_shadow_is_in_the_mask_with_its_margin(tmp_path: Path) -> None:
+def test_ball_mask_includes_the_shadow_with_a_margin_but_no_players(tmp_path: Path) -> None:
     pixels = ground()
     draw(pixels, BALL, color=(250, 250, 250))
     draw(pixels, SHADOW, 0.5)
@@ -167,8 +167,8 @@ def test_the_shadow_is_in_the_mask_with_its_margin(tmp_path: Path) -> None:
     assert not protected[200:262, 280:312].any()
 
 
-def test_what_reviewers_marked_is_painted_whoever_is_there(tmp_path: Path) -> None:
-    # A ball of 24 pixels: a margin of 6 around what was marked.
+def test_ball_mask_includes_regions_from_the_review_even_on_players(tmp_path: Path) -> None:
+    # For a ball of 24 pixels, the margin around a marked region is 6 pixels.
     player = Box(400, 300, 440, 330, label="player")
     item = item_of(ground(), tmp_path, ball=Box(300, 100, 324, 124), players=(player,))
     marked = item.noted("inpaint", regions=[[420.0, 320.0, 460.0, 340.0]])
@@ -179,7 +179,7 @@ def test_what_reviewers_marked_is_painted_whoever_is_there(tmp_path: Path) -> No
     assert grown[314, 445]
     assert not grown[:314].any()
     assert not grown[:, 466:].any()
-    # In the margin a player is still left alone.
+    # Players in the margin are still protected.
     assert not grown[300:320, 400:440].any()
     assert not grown[300:330, 400:420].any()
     assert (before <= mask).all()

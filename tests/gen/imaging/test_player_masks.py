@@ -1,4 +1,4 @@
-"""The pixels of players, against plain arithmetic, and that inpainting spares them."""
+"""Test player masks against plain arithmetic, and that inpainting does not change players."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = 60, 80
 
 
 @given(st.lists(st.tuples(st.floats(-5, 85), st.floats(-5, 65)), min_size=3, max_size=3, unique=True))
-def test_an_outline_holds_the_pixels_whose_centers_are_in_it(points: list[tuple[float, float]]) -> None:
+def test_player_mask_contains_pixels_with_centers_inside_the_outline(points: list[tuple[float, float]]) -> None:
     (ax, ay), (bx, by), (cx, cy) = points
     mask = player_mask(Box(0, 0, 80, 60, label="player", outline=(tuple(points),)), SHAPE)
     for y in range(0, SHAPE[0], 3):
@@ -33,7 +33,7 @@ def test_an_outline_holds_the_pixels_whose_centers_are_in_it(points: list[tuple[
                 assert mask[y, x] == (min(sides) > 0 or max(sides) < 0)
 
 
-def test_several_polygons_are_their_union() -> None:
+def test_player_mask_of_several_polygons_is_their_union() -> None:
     two = (((1.0, 1.0), (9.0, 1.0), (9.0, 9.0), (1.0, 9.0)), ((5.0, 5.0), (20.0, 5.0), (20.0, 20.0), (5.0, 20.0)))
     mask = player_mask(Box(0, 0, 30, 30, label="player", outline=two), SHAPE)
     union = rectangle(1, 1, 9, 9).union(rectangle(5, 5, 20, 20))
@@ -44,10 +44,10 @@ def test_several_polygons_are_their_union() -> None:
     assert mask.sum() == union.area
 
 
-def test_the_mask_reaches_into_a_players_box_but_not_over_the_player(tmp_path: Path) -> None:
+def test_ball_mask_enters_the_box_but_not_the_outline_of_a_player(tmp_path: Path) -> None:
     item = item_of(np.full((*SHAPE, 3), 90, np.uint8), tmp_path)
     ball = Box(30, 20, 42, 32)
-    # The player is the right half of a box that reaches over the ball's margin.
+    # The player is the right half of a box that overlaps the ball's margin.
     outline = (((43.0, 5.0), (60.0, 5.0), (60.0, 55.0), (43.0, 55.0)),)
     player = Box(26, 5, 60, 55, label="player")
     settings = MaskSettings(margin=0.5, shadow=0)

@@ -1,4 +1,4 @@
-"""Who is audience: by hand, and what must hold whatever the boxes."""
+"""Test the detection of spectators with hand-made cases and properties that hold for all boxes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spotball_gen.items.item import Box
 
 HEIGHT = 360.0
 PLAYERS = [Box(100, 150, 160, 300), Box(300, 140, 360, 290), Box(500, 160, 550, 310)]
-"""All 150 tall."""
+"""Three players with a height of 150 pixels each."""
 
 
 def of(box: Box, *others: Box, **settings: float) -> str:
-    """What one is, among the players and others."""
+    """Return the audience reason of one box among the players and others."""
     return audience_reasons([*PLAYERS, box, *others], HEIGHT, SpectatorSettings.model_validate(settings))[3]
 
 
@@ -28,22 +28,22 @@ def standing(x: float, feet: float, tall: float) -> Box:
         # A quarter of 150 is 37.5.
         (standing(20, 200, 37), "small"),
         (standing(20, 200, 38), ""),
-        # 0.3 of 360 is 108; who is behind is less than half of 150 tall.
+        # 0.3 of 360 is 108; people in the stands are less than half as tall as 150.
         (standing(20, 107, 70), "in the stands"),
         (standing(20, 109, 70), ""),
         (standing(20, 107, 76), ""),
-        # Cut by the lower edge, 25 wide: 50 tall. By the upper edge, 40 wide: 80 tall.
+        # A box cut by the image edge counts as twice as tall as it is wide: 25 wide is 50 tall, 40 wide is 80 tall.
         (Box(20, 330, 45, 359), ""),
         (Box(20, 340, 35, 360), "small"),
         (Box(20, 1, 60, 30), ""),
         (Box(20, 0, 45, 30), "in the stands"),
     ],
 )
-def test_by_size_and_position(box: Box, expected: str) -> None:
+def test_audience_reasons_by_size_and_position(box: Box, expected: str) -> None:
     assert of(box) == expected
 
 
-def test_by_size_of_the_image_where_all_are_small() -> None:
+def test_audience_reasons_compare_with_the_image_height_if_all_are_small() -> None:
     settings = SpectatorSettings()
     # 0.06 of 360 is 21.6.
     assert audience_reasons([standing(20, 200, 21), standing(90, 200, 22)], HEIGHT, settings) == ("small", "")
@@ -53,8 +53,8 @@ def row(count: int, tall: float, apart: float) -> list[Box]:
     return [standing(20 + number * apart, 200, tall) for number in range(count)]
 
 
-def test_by_clustering() -> None:
-    # 40 tall and 50 apart: neighbors are within 1.5 heights.
+def test_audience_reasons_by_crowd_size_height_and_gap() -> None:
+    # At a height of 40 and a distance of 50, neighbors are within 1.5 heights.
     crowd = row(8, 40, 50)
     assert audience_reasons([*PLAYERS, *crowd], HEIGHT, SpectatorSettings()) == ("",) * 3 + ("in a crowd",) * 8
     fewer, scattered, large = row(7, 40, 50), row(8, 40, 61), row(8, 76, 50)
@@ -65,12 +65,12 @@ def test_by_clustering() -> None:
     assert of(scattered[0], *scattered[1:], crowd_gap=1.6) == "in a crowd"
 
 
-def test_somebody_before_the_camera_makes_nobody_audience() -> None:
+def test_audience_reasons_ignore_a_person_close_to_the_camera() -> None:
     giant = Box(400, 0, 640, 360)
     assert audience_reasons([*PLAYERS, giant], HEIGHT, SpectatorSettings(relative_height=0.9)) == ("",) * 4
 
 
-def test_nobody_is_nobody() -> None:
+def test_audience_reasons_without_people_are_empty() -> None:
     assert audience_reasons([], HEIGHT, SpectatorSettings()) == ()
 
 
@@ -80,7 +80,7 @@ def quarters(low: int, high: int) -> st.SearchStrategy[float]:
 
 @st.composite
 def people(draw: st.DrawFn) -> list[Box]:
-    # In quarters of a pixel, which mirror without rounding.
+    # Quarters of a pixel can be mirrored without rounding.
     size = quarters(1, 200)
     return [
         Box(x, y, x + draw(size), y + draw(size))
@@ -89,7 +89,7 @@ def people(draw: st.DrawFn) -> list[Box]:
 
 
 @given(people(), st.randoms(use_true_random=False))
-def test_the_order_of_the_boxes_and_a_mirror_change_nothing(boxes: list[Box], random: object) -> None:
+def test_audience_reasons_do_not_depend_on_box_order_or_mirroring(boxes: list[Box], random: object) -> None:
     reasons = audience_reasons(boxes, HEIGHT, SpectatorSettings(crowd=3))
     order = list(range(len(boxes)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -101,8 +101,8 @@ def test_the_order_of_the_boxes_and_a_mirror_change_nothing(boxes: list[Box], ra
 
 
 @given(people())
-def test_the_tallest_of_some_size_stays(boxes: list[Box]) -> None:
-    # Nobody is small or behind beside the second tallest, but for the image.
+def test_audience_reasons_never_exclude_the_tallest_person(boxes: list[Box]) -> None:
+    # The tallest person can only be small compared with the image, so this limit is switched off.
     settings = SpectatorSettings(min_player_height=0)
     reasons = audience_reasons(boxes, HEIGHT, settings)
     if boxes:

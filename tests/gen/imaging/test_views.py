@@ -1,4 +1,4 @@
-"""What an inpainting model is shown: all of the mask and what is around it, nothing of what is masked."""
+"""Test the input of inpainting models: it contains the mask and its surroundings, but no masked pixels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def noise(mask: NDArray[np.uint8], seed: int = 0) -> NDArray[np.uint8]:
 
 
 @given(masks(), sizes, st.floats(1, 8))
-def test_the_window_holds_the_mask_and_its_surroundings(
+def test_model_view_window_contains_the_mask_and_its_surroundings(
     mask: NDArray[np.uint8], size: int, surroundings: float
 ) -> None:
     view = ModelView.of(mask, size=size, surroundings=surroundings)
@@ -44,7 +44,7 @@ def test_the_window_holds_the_mask_and_its_surroundings(
 
 
 @given(masks(), sizes, st.integers(0, 2**32 - 1))
-def test_nothing_of_what_is_masked_is_shown(mask: NDArray[np.uint8], size: int, seed: int) -> None:
+def test_model_view_does_not_depend_on_masked_pixels(mask: NDArray[np.uint8], size: int, seed: int) -> None:
     view = ModelView.of(mask, size=size, surroundings=3)
     image = noise(mask)
     other = composite(image, noise(mask, seed), mask)
@@ -56,7 +56,7 @@ def test_nothing_of_what_is_masked_is_shown(mask: NDArray[np.uint8], size: int, 
 
 
 @given(masks(), sizes)
-def test_the_models_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8], size: int) -> None:
+def test_model_view_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8], size: int) -> None:
     view = ModelView.of(mask, size=size, surroundings=3)
     _, cells = view.shown(noise(mask))
     assert set(np.unique(cells).tolist()) <= {0, 255}
@@ -69,7 +69,7 @@ def test_the_models_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8],
         assert cells[int(at_y), int(at_x)] == 255
 
 
-def test_a_window_of_the_canvas_size_comes_back_as_it_was() -> None:
+def test_model_view_of_the_canvas_size_round_trips_exactly() -> None:
     mask = np.zeros((300, 400), dtype=np.uint8)
     mask[140:160, 200:220] = 255
     view = ModelView.of(mask, size=160, surroundings=8)
@@ -85,7 +85,7 @@ def test_a_window_of_the_canvas_size_comes_back_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("size", [64, 512])
-def test_a_picture_is_in_its_place_again_in_any_size(size: int) -> None:
+def test_model_view_put_back_restores_position_at_any_size(size: int) -> None:
     mask = np.zeros((240, 320), dtype=np.uint8)
     mask[100:120, 30:60] = 255
     y, x = np.mgrid[:240, :320]
@@ -97,7 +97,7 @@ def test_a_picture_is_in_its_place_again_in_any_size(size: int) -> None:
     assert np.abs(whole.astype(int) - image)[view.window][outside].mean() < 2
 
 
-def test_all_is_masked() -> None:
+def test_model_view_of_a_fully_masked_image_shows_nothing() -> None:
     mask = np.full((40, 60), 255, dtype=np.uint8)
     shown, cells = ModelView.of(mask, size=64, surroundings=2).shown(noise(mask))
     assert not shown.any()

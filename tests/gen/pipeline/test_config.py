@@ -1,4 +1,4 @@
-"""CONFIG.toml: what it comes to, and that all that is wrong with it is told at once."""
+"""Test reading CONFIG.toml, and that all its problems are reported at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def problems(path: Path) -> list[str]:
     return str(error.value).replace(f"{path}: ", "").splitlines()
 
 
-def test_what_is_left_out_has_its_default(folder: Path) -> None:
+def test_config_uses_defaults_for_missing_keys(folder: Path) -> None:
     plan = read_config(write_config(folder / "a.toml"))
     assert (plan.run.seed, plan.run.rows, plan.run.cols) == (3, 6, 10)
     assert str(plan.run.grid) == "6x10@160x96"
@@ -37,7 +37,7 @@ def test_what_is_left_out_has_its_default(folder: Path) -> None:
     assert plan.sports["soccer"].prompts == ("a picture of soccer players in action with ball",)
 
 
-def test_a_sport_is_an_entry(folder: Path) -> None:
+def test_config_accepts_a_new_sport(folder: Path) -> None:
     path = write_config(folder / "a.toml")
     text = path.read_text().replace('"soccer"', '"handball"')
     path.write_text(f'{text}\n[sports.handball]\nprompts = ["handball"]\nbounds = {{ reject_every = 4 }}\n')
@@ -47,7 +47,7 @@ def test_a_sport_is_an_entry(folder: Path) -> None:
     assert plan.identity()["sports.handball.prompts"] == ["handball"]
 
 
-def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> None:
+def test_source_without_path_and_query_needs_a_sport_with_queries(folder: Path) -> None:
     path = write_config(folder / "a.toml")
     path.write_text(path.read_text().replace('path = "videos"', "count = 3"))
     assert read_config(path).sources[0].count == 3
@@ -56,7 +56,7 @@ def test_a_source_without_a_place_is_of_a_sport_with_queries(folder: Path) -> No
     assert problems(path) == [f"sources: found a source of handball without `path` and `query`, expected {expected}"]
 
 
-def test_everything_wrong_is_told_at_once(folder: Path) -> None:
+def test_config_reports_all_problems_at_once(folder: Path) -> None:
     path = write_config(
         folder / "a.toml",
         run={"seed": -1, "sead": 3},
@@ -102,19 +102,19 @@ def test_everything_wrong_is_told_at_once(folder: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(folder: Path, text: str, expected: str) -> None:
+def test_config_with_an_invalid_entry_names_it(folder: Path, text: str, expected: str) -> None:
     (folder / "a.toml").write_text(text)
     assert any(line.startswith(expected) or expected in line for line in problems(folder / "a.toml"))
 
 
-def test_what_finds_balls_has_no_default(folder: Path) -> None:
+def test_config_without_a_detector_is_an_error(folder: Path) -> None:
     path = write_config(folder / "a.toml")
     path.write_text(path.read_text().replace('[detect]\nkind = "plain"\n', ""))
     (line,) = problems(path)
     assert line.startswith("detect.kind: found nothing, expected one of ")
 
 
-def test_no_file_and_no_toml(folder: Path) -> None:
+def test_config_that_is_missing_or_not_toml_is_an_error(folder: Path) -> None:
     assert problems(folder / "none.toml") == [
         "file: found no such file, expected a configuration (TOML). Check the path"
     ]
@@ -122,7 +122,7 @@ def test_no_file_and_no_toml(folder: Path) -> None:
     assert problems(folder / "bad.toml")[0].startswith("file: found Expected ']'")
 
 
-def test_a_kind_that_cannot_be_loaded_says_why(folder: Path, plugins: Path) -> None:
+def test_config_with_a_stage_that_cannot_be_imported_names_the_reason(folder: Path, plugins: Path) -> None:
     entries = plugins / "spotball_test_stages-1.0.dist-info" / "entry_points.txt"
     entries.write_text(entries.read_text() + "filter.broken = tests.gen.no_such_module:X\n")
     (line,) = problems(write_config(folder / "a.toml", filter={"kind": "broken"}))

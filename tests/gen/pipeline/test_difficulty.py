@@ -1,4 +1,4 @@
-"""Measures of difficulty, by hand and against Shapely."""
+"""Test measures of difficulty against hand calculations and Shapely."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ boxes = st.tuples(edges, edges, st.integers(1, 12), st.integers(1, 12)).map(
 )
 
 
-def test_by_hand() -> None:
+def test_measures_equal_a_hand_calculation() -> None:
     found = measures(BALL, [(360, 100, 400, 200), (0, 0, 10, 20)], GRID)
     assert tuple(found) == MEASURES
     assert found["players"] == 2
@@ -30,13 +30,13 @@ def test_by_hand() -> None:
     assert found["center_distance"] == 5
 
 
-def test_without_players() -> None:
+def test_measures_without_players_are_zero_with_infinite_distance() -> None:
     found = measures(BALL, [], GRID)
     assert (found["players"], found["coverage"], found["occlusion"]) == (0, 0, 0)
     assert found["player_distance"] == np.inf
 
 
-def test_distance_to_a_corner_and_inside() -> None:
+def test_player_distance_to_a_corner_and_inside_a_box() -> None:
     assert measures(BALL, [(323, 179, 400, 200)], GRID)["player_distance"] == pytest.approx(5)
     assert measures(BALL, [(300, 100, 400, 200)], GRID)["player_distance"] == 0
 
@@ -49,40 +49,40 @@ def test_covered_is_the_area_of_the_union(box: tuple[int, ...], others: list[tup
 
 
 class TestHidden:
-    def test_only_the_farther_one_is(self) -> None:
+    def test_hidden_counts_only_the_farther_player(self) -> None:
         players = np.array([[100, 100, 140, 200], [120, 150, 160, 260], [400, 100, 440, 200.0]])
         assert hidden(players, GRID) == pytest.approx([20 * 50 / 4000, 0, 0])
 
-    def test_as_far_as_each_other_nobody_is(self) -> None:
+    def test_hidden_is_zero_for_players_at_the_same_distance(self) -> None:
         assert hidden(np.array([[100, 100, 140, 200], [120, 120, 160, 200.0]]), GRID).tolist() == [0, 0]
 
-    def test_two_who_hide_the_same_count_once(self) -> None:
+    def test_hidden_counts_an_area_covered_twice_once(self) -> None:
         players = np.array([[100, 100, 140, 200], [120, 150, 160, 260], [120, 150, 160, 270.0]])
         assert hidden(players, GRID)[0] == pytest.approx(20 * 50 / 4000)
 
-    def test_cut_off_beside(self) -> None:
-        # As the whole one is 2.5 times as high as wide, 40 of this one's width are missing no more than half.
+    def test_hidden_of_a_player_cut_off_at_the_side(self) -> None:
+        # The complete player is 2.5 times as high as wide, so this one should be 40 wide, and half of it is missing.
         players = np.array([[0, 100, 20, 200], [300, 100, 340, 200.0]])
         assert hidden(players, GRID) == pytest.approx([0.5, 0])
 
-    def test_cut_off_below(self) -> None:
+    def test_hidden_of_a_player_cut_off_at_the_bottom(self) -> None:
         players = np.array([[300, 320, 340, 360], [100, 100, 140, 200.0]])
         assert hidden(players, GRID) == pytest.approx([0.6, 0])
 
-    def test_with_no_whole_one_to_tell(self) -> None:
+    def test_hidden_uses_the_default_shape_without_a_complete_player(self) -> None:
         assert hidden(np.array([[630, 100, 640, 200.0]]), GRID) == pytest.approx([1 - 10 / (100 / UPRIGHT)])
 
     @given(st.lists(boxes, min_size=1, max_size=6))
-    def test_is_a_share(self, players: list[tuple[int, ...]]) -> None:
+    def test_hidden_is_between_0_and_1(self, players: list[tuple[int, ...]]) -> None:
         found = hidden(np.array(players, float), Grid(2, 2, 32, 32))
         assert ((found >= 0) & (found <= 1)).all()
 
 
 @pytest.mark.parametrize("cell", range(60))
-def test_center_is_that_of_the_paper(cell: int) -> None:
+def test_in_center_equals_the_center_window_of_the_paper(cell: int) -> None:
     assert in_center(tuple(GRID.rectangles[cell]), GRID) == window_mask(GRID)[cell]
 
 
-def test_center_of_another_grid_is_the_same_part() -> None:
+def test_in_center_of_another_grid_is_the_same_part_of_the_image() -> None:
     assert in_center((150, 80, 160, 90), Grid(12, 20, 320, 180))
     assert not in_center((150, 125, 160, 135), Grid(12, 20, 320, 180))

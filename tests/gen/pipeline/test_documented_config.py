@@ -1,4 +1,4 @@
-"""The configurations that the how-tos on generation show are valid."""
+"""Test that the configurations in the how-tos on generation are valid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def listings(page: str) -> list[str]:
     return [block.text for block in blocks(text) if block.language == "toml"]
 
 
-def test_the_configuration_and_targets_of_generate(tmp_path: Path) -> None:
+def test_configuration_and_targets_in_the_generate_how_to_are_valid(tmp_path: Path) -> None:
     config, targets = listings("generate.md")
     (tmp_path / "videos/handball").mkdir(parents=True)
     (tmp_path / "handball.toml").write_text(config, encoding="utf-8")
@@ -30,7 +30,7 @@ def test_the_configuration_and_targets_of_generate(tmp_path: Path) -> None:
     assert Targets.model_validate(tomllib.loads(targets)["targets"]).count == 1000
 
 
-def test_the_tables_of_generation_models() -> None:
+def test_tables_in_the_generation_models_how_to_are_valid() -> None:
     (listing,) = listings("generation-models.md")
     tables: dict[str, dict[str, Any]] = tomllib.loads(listing)
     kinds: dict[str, type[BaseModel]] = {

@@ -1,4 +1,4 @@
-"""Choice of items: ranges, quotas, the largest dataset that keeps them, and what is said to starve."""
+"""Test the choice of items: ranges, quotas, the largest valid selection, and the report of unfilled bins."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def chosen(items: list[Item], seed: int = 0, **targets: Any) -> tuple[list[Item]
 
 
 class TestNothingAsked:
-    def test_all_are_taken(self) -> None:
+    def test_choose_without_targets_takes_all_items(self) -> None:
         items = [item(n) for n in range(5)]
         taken, choice = chosen(items)
         assert taken == items
         assert (choice.left_out, choice.starving, choice.record()) == ({}, (), {"starving": [], "bins": {}})
 
-    def test_of_nothing(self) -> None:
+    def test_choose_from_no_items_reports_unfilled_bins(self) -> None:
         assert choose([], Targets(), GRID, seed=0).chosen == ()
         choice = choose([], Targets.model_validate({"count": 3, "center": 0.5}), GRID, seed=0)
         assert choice.starving == (
@@ -57,21 +57,21 @@ class TestNothingAsked:
         )
 
 
-def test_ranges_include_their_ends() -> None:
+def test_choose_ranges_include_their_ends() -> None:
     items = [item(n, players=n) for n in range(6)]
     taken, choice = chosen(items, ranges={"players": {"min": 2, "max": 4}})
     assert [len(one.players) for one in taken] == [2, 3, 4]
     assert set(choice.left_out.values()) == {OUTSIDE}
 
 
-def test_count_draws_by_the_seed() -> None:
+def test_choose_with_a_count_depends_only_on_the_seed() -> None:
     items = [item(n) for n in range(30)]
     once, again, other = (chosen(items, seed, count=10)[0] for seed in (1, 1, 2))
     assert once == again != other
     assert len(once) == len(other) == 10
 
 
-def test_what_is_drawn_does_not_hang_on_the_others() -> None:
+def test_choose_draws_the_same_items_if_others_are_removed() -> None:
     items = [item(n) for n in range(30)]
     few, _ = chosen(items, count=5)
     rest = [one for one in items if one in few or one.time < 20]
@@ -79,7 +79,7 @@ def test_what_is_drawn_does_not_hang_on_the_others() -> None:
 
 
 class TestQuotas:
-    def test_a_count_that_can_be_had(self) -> None:
+    def test_choose_meets_all_quotas_if_the_items_suffice(self) -> None:
         items = [item(n, players=n % 10, sport="ab"[n % 3 == 0], center=n % 4 == 0) for n in range(200)]
         quotas = {"players": {"edges": [3, 6], "shares": [0.5, 0.3, 0.2]}}
         taken, choice = chosen(items, count=40, quotas=quotas, sports="equal", center=0.25)
@@ -91,17 +91,17 @@ class TestQuotas:
         assert choice.starving == ()
         assert set(choice.left_out.values()) == {SURPLUS}
 
-    def test_says_which_starves(self) -> None:
+    def test_choose_reports_the_bin_that_cannot_be_filled(self) -> None:
         items = [item(n, players=1 if n else 5) for n in range(20)]
         taken, choice = chosen(items, count=10, quotas={"players": {"edges": [3]}})
         assert len(taken) == 6
         assert choice.starving == ("players from 3 up: only 1 of 5 items were selected (1 available)",)
 
-    def test_says_that_there_are_too_few_items(self) -> None:
+    def test_choose_reports_too_few_items_for_the_count(self) -> None:
         _, choice = chosen([item(n) for n in range(3)], count=5)
         assert choice.starving == ("count: 5 items are wanted, but only 3 are available",)
 
-    def test_without_a_count_the_largest_that_is_balanced(self) -> None:
+    def test_choose_without_a_count_takes_the_largest_balanced_selection(self) -> None:
         items = [item(n, sport="a" if n < 17 else "b") for n in range(22)]
         taken, choice = chosen(items, sports="equal")
         assert Counter(one.sport for one in taken) == {"a": 6, "b": 5}
@@ -109,7 +109,7 @@ class TestQuotas:
             "sport b: all 5 items are selected, but to keep the shares, some of the other 17 are not",
         )
 
-    def test_a_bin_that_nothing_is_in_does_not_cost_all(self) -> None:
+    def test_choose_divides_the_share_of_an_empty_bin_among_the_others(self) -> None:
         items = [item(n, players=n % 2) for n in range(8)]
         taken, choice = chosen(items, quotas={"players": {"edges": [1, 5]}})
         assert len(taken) == 8
@@ -117,13 +117,13 @@ class TestQuotas:
             "players from 5 up: no item is available, so its share is divided among the other bins",
         )
 
-    def test_a_sport_nobody_asked_for_is_left_out(self) -> None:
+    def test_choose_excludes_sports_without_a_share(self) -> None:
         items = [item(n, sport="abc"[n % 3]) for n in range(9)]
         taken, _ = chosen(items, sports={"a": 0.5, "b": 0.5})
         assert {one.sport for one in taken} == {"a", "b"}
 
-    def test_quotas_that_are_at_odds_are_said_to_starve_the_count(self) -> None:
-        # Those at the center have no players: one item serves both, and the quotas cannot be met together.
+    def test_choose_reports_quotas_that_contradict_each_other(self) -> None:
+        # Items at the center have no players, so the two quotas cannot be met together.
         items = [item(n, players=0, center=True) for n in range(5)] + [item(n + 9, players=3) for n in range(5)]
         _, choice = chosen(items, count=4, center=1.0, quotas={"players": {"edges": [2], "shares": [0, 1]}})
         assert choice.chosen == ()
@@ -133,7 +133,9 @@ class TestQuotas:
         )
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=9), st.integers(1, 6))
-    def test_none_could_be_more(self, kinds: list[tuple[int, bool, bool]], count: int) -> None:
+    def test_choose_takes_as_many_items_as_an_exhaustive_search(
+        self, kinds: list[tuple[int, bool, bool]], count: int
+    ) -> None:
         items = [
             item(n, players=2 * players, center=center, sport="ab"[other])
             for n, (players, center, other) in enumerate(kinds)
@@ -158,7 +160,7 @@ class TestQuotas:
         assert len(taken) == best
 
     @given(st.lists(st.tuples(st.integers(0, 1), st.booleans()), max_size=12))
-    def test_without_a_count_each_share_is_met_to_within_one(self, kinds: list[tuple[int, bool]]) -> None:
+    def test_choose_without_a_count_meets_each_share_within_one_item(self, kinds: list[tuple[int, bool]]) -> None:
         items = [item(n, players=2 * players, center=center) for n, (players, center) in enumerate(kinds)]
         taken, choice = chosen(items, quotas={"players": {"edges": [1], "shares": [0.25, 0.75]}}, center=0.5)
         for quota, shares in {"players": (0.25, 0.75), "center": (0.5, 0.5)}.items():
@@ -183,6 +185,6 @@ class TestQuotas:
         ({"colour": 1}, "colour"),
     ],
 )
-def test_what_cannot_be_asked_for(table: Mapping[str, Any], told: str) -> None:
+def test_targets_with_invalid_values_are_errors(table: Mapping[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         Targets.model_validate(table)

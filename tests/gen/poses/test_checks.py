@@ -1,4 +1,4 @@
-"""What is not kept of an estimate: keypoints far away, poses of few keypoints, two poses of one body."""
+"""Test the checks of estimated poses: far keypoints, too few keypoints, and two poses of one body."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spotball_gen.poses.estimator import Estimate, no_pose
 from tests.builders import scene
 
 BOX = (100.0, 50.0, 140.0, 150.0)
-"""Its longer side is 100 pixels, so that keypoints count within 25 pixels around it."""
+"""A box with a longer side of 100 pixels, so that keypoints are kept within 25 pixels around it."""
 
 
 def pose(x: float = 120, y: float = 60) -> FloatArray:
-    """A column of keypoints downward from a point, 5 pixels apart."""
+    """Return a column of keypoints downward from a point, 5 pixels apart."""
     return np.array([[x + 3 * (place % 2), y + 5 * place, 0.9] for place in range(17)])
 
 
@@ -29,7 +29,7 @@ def estimate(*poses: FloatArray | None) -> Estimate:
     return Estimate(keypoints, {player: "not detected" for player, points in enumerate(poses) if points is None})
 
 
-def test_what_is_right_stays() -> None:
+def test_checked_keeps_valid_poses() -> None:
     players = [BOX, (300, 50, 340, 150), (400, 0, 420, 40)]
     given = estimate(pose(), pose(320), None)
     result = checked(given, scene("1", players=players))
@@ -41,7 +41,7 @@ def test_what_is_right_stays() -> None:
     ("x", "y", "kept"),
     [(76, 60, True), (74, 60, False), (164, 60, True), (166, 60, False), (120, 26, True), (120, 176, False)],
 )
-def test_keypoints_far_from_the_box_were_not_detected(x: float, y: float, kept: bool) -> None:
+def test_checked_removes_keypoints_far_from_the_box(x: float, y: float, kept: bool) -> None:
     points = pose()
     points[9, :2] = x, y
     (result,) = checked(estimate(points), scene("1", players=[BOX])).keypoints
@@ -49,8 +49,8 @@ def test_keypoints_far_from_the_box_were_not_detected(x: float, y: float, kept: 
     np.testing.assert_array_equal(np.delete(result, 9, axis=0), np.delete(points, 9, axis=0))
 
 
-def test_keypoints_outside_the_image_were_not_detected() -> None:
-    """The upper half of the player is beyond the image's edge."""
+def test_checked_removes_keypoints_outside_the_image() -> None:
+    """Check a player whose upper half is outside the image."""
     points = pose(y=-42)
     (result,) = checked(estimate(points), scene("1", players=[(100, 0, 140, 100)])).keypoints
     above = points[:, 1] < 0
@@ -60,7 +60,7 @@ def test_keypoints_outside_the_image_were_not_detected() -> None:
 
 
 @pytest.mark.parametrize(("n_confident", "kept"), [(3, True), (2, False)])
-def test_a_pose_has_three_confident_keypoints(n_confident: int, kept: bool) -> None:
+def test_checked_removes_poses_with_fewer_than_three_confident_keypoints(n_confident: int, kept: bool) -> None:
     points = pose()
     points[n_confident:, 2] = CONFIDENT - 0.01
     result = checked(estimate(points), scene("1", players=[BOX]))
@@ -68,7 +68,7 @@ def test_a_pose_has_three_confident_keypoints(n_confident: int, kept: bool) -> N
     assert result.failures == ({} if kept else {0: "too few keypoints near the box"})
 
 
-def test_of_two_poses_of_one_body_the_better_fitting_box_keeps_its() -> None:
+def test_checked_keeps_one_of_two_poses_of_the_same_body() -> None:
     moved = pose() + np.array([1, 0, 0])
     behind, front = (110.0, 20.0, 160.0, 150.0), BOX
     assert box_fit(pose(), np.array(front)) > box_fit(moved, np.array(behind))
@@ -80,13 +80,13 @@ def test_of_two_poses_of_one_body_the_better_fitting_box_keeps_its() -> None:
         assert np.isnan(result.keypoints).all(axis=(1, 2)).tolist() == [lost == 0, lost == 1]
 
 
-def test_neighbors_are_not_one_body() -> None:
+def test_checked_keeps_the_poses_of_neighboring_players() -> None:
     players = [BOX, (115, 50, 155, 150)]
     assert checked(estimate(pose(), pose(137)), scene("1", players=players)).failures == {}
 
 
-def test_similarity_is_cocos() -> None:
-    """By plain arithmetic, over the keypoints that both have; all 17 are closer than their tolerance."""
+def test_similarity_equals_the_coco_formula() -> None:
+    """Check against plain arithmetic over the keypoints that both poses have."""
     first, second = pose(), pose() + np.array([2, 1, 0])
     first[4, 2] = second[11, 2] = 0.1
     terms = [math.exp(-5 / (2 * 4000 * (2 * SIGMAS[place]) ** 2)) for place in range(17) if place not in (4, 11)]
@@ -99,8 +99,8 @@ def test_similarity_is_cocos() -> None:
     assert np.isnan(similarity(first, second[None], 4000.0)[0])
 
 
-def test_an_estimator_that_leaves_gaps() -> None:
-    """A keypoint of NaN was not detected, and a player of NaN without a reason has too few keypoints."""
+def test_checked_handles_nan_keypoints_and_missing_reasons() -> None:
+    """Check that a NaN keypoint counts as not detected, and a NaN player without a reason as too few keypoints."""
     points = pose()
     points[3, 0] = np.nan
     keypoints = np.stack([points, no_pose(1)[0]])
@@ -109,13 +109,13 @@ def test_an_estimator_that_leaves_gaps() -> None:
     assert result.failures == {1: "too few keypoints near the box"}
 
 
-def test_single_precision_is_written_without_its_digits() -> None:
+def test_checked_rounds_single_precision_numbers() -> None:
     keypoints = np.stack([pose() + np.array([0.1, 0.1, 0])]).astype(np.float32)
     (result,) = checked(Estimate(keypoints, {}), scene("1", players=[BOX])).keypoints
     assert result[0].tolist() == [120.1, 60.1, 0.9]
 
 
-def test_coordinates_are_rounded() -> None:
+def test_checked_rounds_coordinates_and_confidences() -> None:
     points = pose() + np.array([0.12345, 0.12345, 0.01234])
     (result,) = checked(estimate(points), scene("1", players=[BOX])).keypoints
     assert result[0].tolist() == [120.12, 60.12, 0.912]

@@ -1,4 +1,4 @@
-"""Keypoints from COCO's JSON: results and annotations, names of images, and what is wrong with a file."""
+"""Test reading keypoints from COCO JSON: results, annotations, image names, and errors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from spotball_core.errors import InputError, OptionError
 from spotball_gen.poses.coco_results import image_names, read_people
 from spotball_gen.poses.from_file import FileSettings, FromFile
 from tests.builders import scene
+from tests.failures import raises
 
 FLAT = [number for place in range(17) for number in (10 + place, 20 + place, 0.5)]
 UNSEEN = [0, 0, 0]
@@ -37,7 +38,7 @@ def confidences(folder: Path, *keypoints: list[float], **fields: Any) -> list[li
     return [person.keypoints[:3, 2].tolist() for person in people["1"]]
 
 
-def test_results(tmp_path: Path) -> None:
+def test_read_people_of_results_returns_keypoints_and_boxes_above_the_score(tmp_path: Path) -> None:
     path = write(tmp_path, [result(163, bbox=[10, 20, 30, 40]), result("b.jpg", score=0.2), result(163)])
     people = read_people(path, 0)
     assert list(people) == ["163", "b.jpg"]
@@ -49,7 +50,7 @@ def test_results(tmp_path: Path) -> None:
     assert list(read_people(path, 0.5)) == ["163"]
 
 
-def test_annotations_name_their_image(tmp_path: Path) -> None:
+def test_read_people_of_annotations_groups_by_file_name(tmp_path: Path) -> None:
     images = [{"id": 7, "file_name": "a.jpg"}, {"id": 8, "file_name": "b.jpg"}]
     annotations = [
         result(8),
@@ -61,9 +62,9 @@ def test_annotations_name_their_image(tmp_path: Path) -> None:
     assert {name: len(of) for name, of in people.items()} == {"a.jpg": 0, "b.jpg": 1}
 
 
-def test_the_third_number_is_a_confidence_or_a_flag(tmp_path: Path) -> None:
+def test_read_people_interprets_the_third_number_as_confidence_or_flag(tmp_path: Path) -> None:
     assert confidences(tmp_path, flags(2)) == [[1, 0.5, 0]]
-    # A 2 anywhere in the file says that all are flags.
+    # If any value in the file is 2, all are flags.
     assert confidences(tmp_path, flags(1), flags(2)) == [[0.5, 0.5, 0], [1, 0.5, 0]]
     assert confidences(tmp_path, flags(1)) == [[1, 1, 0]]
     assert confidences(tmp_path, flags(2), keypoint_scores=[0.9, 0.4, *[0] * 15]) == [[0.9, 0.4, 0]]
@@ -85,37 +86,34 @@ def test_the_third_number_is_a_confidence_or_a_flag(tmp_path: Path) -> None:
         ({"images": [{"id": 3}], "annotations": []}, r"images\.0\.file_name: found nothing"),
     ],
 )
-def test_errors(content: object, message: str, tmp_path: Path) -> None:
+def test_read_people_of_an_invalid_file_is_an_error(content: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"keypoints\.json: {message}"):
         read_people(write(tmp_path, content), 0)
 
 
 class TestNames:
     @pytest.mark.parametrize("name", ["1", "soccer/1", "soccer/1.jpg", "images/soccer/1.jpg", "1.jpg"])
-    def test_each_name_finds_the_scene(self, name: str, tmp_path: Path) -> None:
+    def test_from_file_accepts_several_names_for_an_image(self, name: str, tmp_path: Path) -> None:
         one = scene("1", players=[(10, 20, 30, 40)], path="images/soccer/1.jpg")
         estimate = FromFile(FileSettings(file=write(tmp_path, [result(name)])), [one]).estimate(one, None)
         assert estimate.keypoints[0].ravel().tolist() == FLAT
 
-    def test_without_a_path(self) -> None:
+    def test_image_names_without_a_path_are_sport_and_id(self) -> None:
         assert image_names("a", "7", None) == ("a/7", "7")
 
-    def test_a_name_of_two_scenes_is_an_error(self, tmp_path: Path) -> None:
+    def test_from_file_with_an_ambiguous_image_name_is_an_error(self, tmp_path: Path) -> None:
         scenes = [scene("1"), scene("1", "basketball")]
-        with pytest.raises(OptionError, match=r"image name '1' fits soccer/1 and basketball/1. Add the sport"):
+        with raises(OptionError, "invalid-value"):
             FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
         FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
 
-    def test_images_that_the_dataset_lacks(self, tmp_path: Path) -> None:
+    def test_from_file_with_unknown_images_is_an_error_unless_ignored(self, tmp_path: Path) -> None:
         path = write(tmp_path, [result("1"), result("2")])
-        with pytest.raises(
-            InputError,
-            match=r"image: found '2', expected an image in the dataset\. To ignore other images, add",
-        ):
+        with raises(InputError, "unknown-image:image"):
             FromFile(FileSettings(file=path), [scene("1")])
         FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])
 
-    def test_an_image_without_people(self, tmp_path: Path) -> None:
+    def test_from_file_for_an_image_without_people_reports_not_detected(self, tmp_path: Path) -> None:
         one = scene("3", players=[(10, 20, 30, 40)])
         estimate = FromFile(FileSettings(file=write(tmp_path, [])), [one]).estimate(one, None)
         assert estimate.failures == {0: "not detected"}

@@ -1,4 +1,4 @@
-"""The estimator that the how-to shows works as it stands there."""
+"""Test that the estimator in the how-to works unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shown(language: str) -> str:
     return str(block)
 
 
-def test_the_estimator_of_the_how_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimator_in_the_poses_how_to_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ((group, entries),) = tomllib.loads(shown("toml"))["project"]["entry-points"].items()
     install_package(tmp_path, "arrays", group, entries, arrays=shown("python"))
     monkeypatch.syspath_prepend(tmp_path)

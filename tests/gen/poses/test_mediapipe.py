@@ -1,4 +1,4 @@
-"""MediaPipe's pose landmarks with its own weights, which pip downloads: on drawn people, and on published photos."""
+"""Test MediaPipe poses with the original weights (downloaded by pip) on synthetic people and published photos."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VERSION = "0.10.14"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MediaPipe's wheel for any platform: only the weights in it are read."""
+    """Return the path of MediaPipe's wheel. The platform is irrelevant because only the weights are read."""
     folder = tmp_path_factory.mktemp("wheel")
     options = ("--no-deps", "--only-binary", ":all:", "--python-version", "3.11", "--platform", "manylinux2014_x86_64")
     download = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder, *options)
@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pose(side: float) -> FloatArray:
-    """A pose whose left keypoints are this far to the right of the right ones."""
+    """Return a pose with the left keypoints `side` pixels to the right of the right ones."""
     points = np.zeros((17, 3))
     points[:, 1], points[:, 2] = np.arange(17) * 10.0, 0.8
     points[1::2, 0], points[2::2, 0] = 100 + side / 2, 100 - side / 2
@@ -46,27 +46,27 @@ def pose(side: float) -> FloatArray:
 
 
 class TestTwoLooks:
-    def test_mirrored_twice_is_the_same(self) -> None:
+    def test_mirrored_twice_is_unchanged(self) -> None:
         assert mirrored(mirrored(pose(30))).tolist() == pose(30).tolist()
 
-    def test_a_mirrored_person_faces_the_same_way(self) -> None:
-        """Someone who faces us has the left side on the right of the image, mirrored or not."""
+    def test_mirrored_keeps_the_direction_a_person_faces(self) -> None:
+        """Check that a person facing the camera has the left side on the right of the image, mirrored or not."""
         assert mirrored(pose(30))[5, 0] == SIZE - (100 - 15)
         assert (mirrored(pose(30))[1::2, 0] > mirrored(pose(30))[2::2, 0]).all()
 
-    def test_where_both_agree_nothing_is_lost(self) -> None:
+    def test_agreed_of_equal_poses_is_unchanged(self) -> None:
         assert agreed(pose(30), pose(30), area=1e4).tolist() == pose(30).tolist()
 
-    def test_places_are_means_and_confidence_falls_with_distance(self) -> None:
-        """By plain arithmetic for the left knee, which has a sigma of 0.087."""
+    def test_agreed_averages_positions_and_lowers_confidence_with_distance(self) -> None:
+        """Check against plain arithmetic for the left knee, which has a sigma of 0.087."""
         first, second = pose(30), pose(30)
         second[13, :2] += [6, 8]
         result = agreed(first, second, area=1e4)
         assert result[13].tolist() == pytest.approx([118, 134, 0.8 * np.exp(-100 / (2 * 1e4 * 0.174**2))])
         np.testing.assert_array_equal(np.delete(result, 13, axis=0), np.delete(first, 13, axis=0))
 
-    def test_a_torso_seen_from_the_front_and_from_behind_is_not_trusted(self) -> None:
-        """Its shoulders are 40 pixels apart in a box of 60 x 160. A shift of the whole body is less of a difference."""
+    def test_agreed_has_low_confidence_if_front_and_back_disagree(self) -> None:
+        """Check shoulders 40 pixels apart in a box of 60 x 160; a shift of the whole body matters less."""
         turned = agreed(pose(40), pose(-40), area=60 * 160)
         shifted = agreed(pose(40), pose(40) + np.array([40, 0, 0]), area=60 * 160)
         assert (turned[[5, 6, 11, 12], 2] < 0.05).all()
@@ -74,7 +74,7 @@ class TestTwoLooks:
 
 
 def figure() -> NDArray[np.uint8]:
-    """A person of a disc and five rectangles, seen from the front."""
+    """Return an image of a person made of a disk and five rectangles, seen from the front."""
     pixels = np.full((SIZE, SIZE, 3), 90, dtype=np.uint8)
     rows, columns = np.mgrid[:SIZE, :SIZE]
     skin, shirt, dark = (224, 172, 132), (206, 60, 52), (40, 40, 60)
@@ -86,8 +86,8 @@ def figure() -> NDArray[np.uint8]:
 
 
 @pytest.mark.slow
-def test_the_network_is_that_of_tensorflow_lite(wheel: Path) -> None:
-    """Landmarks of a drawn figure, which TensorFlow Lite's own interpreter (ai-edge-litert 2.3.0) gave."""
+def test_blazepose_equals_tensorflow_lite(wheel: Path) -> None:
+    """Check landmarks of a synthetic figure against TensorFlow Lite's interpreter (ai-edge-litert 2.3.0)."""
     landmarks, person = BlazePose.load(wheel).run(figure())
     expected = {
         0: [129.636, 66.868, 0.921, 0.628],
@@ -104,8 +104,8 @@ def test_the_network_is_that_of_tensorflow_lite(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_drawn_people_are_found_from_head_to_feet(wheel: Path) -> None:
-    """On synthetic pictures, most poses have the head in the upper and the ankles in the lower part of the box."""
+def test_mediapipe_finds_heads_and_feet_of_synthetic_players(wheel: Path) -> None:
+    """Check that most poses have the head in the upper and the ankles in the lower part of the box."""
     estimator = MediaPipe(MediaPipeSettings(file=wheel), [])
     heads, feet, n_players = [], [], 0
     for scene in synthetic_scenes(4, seed=1):
@@ -123,7 +123,9 @@ def test_drawn_people_are_found_from_head_to_feet(wheel: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_most_players_in_published_photos_have_a_pose(wheel: Path, real_release: Path, tmp_path: Path) -> None:
+def test_mediapipe_finds_poses_of_most_players_in_published_photos(
+    wheel: Path, real_release: Path, tmp_path: Path
+) -> None:
     import_release(real_release).write(tmp_path / "set")
     report = add_poses(tmp_path / "set", "mediapipe", tmp_path / "posed", {"file": str(wheel)})
     assert report.n_players == 284

@@ -1,4 +1,4 @@
-"""A kind of pose estimator in another package: every player has all keypoints in the middle of the box."""
+"""Define a pose estimator of another package that puts all keypoints in the middle of each box."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Middle:
 
 
 def install(folder: Path) -> Path:
-    """A folder that, once on the path, has the kind `middle` as an installed package would."""
+    """Return a folder that provides the kind `middle` like an installed package once it is on the path."""
     return install_package(folder, "toy-poses", "spotball.poses", {"middle": "tests.gen.poses.toy_poses:Middle"})

@@ -1,4 +1,4 @@
-"""Textured pictures with regions painted over as stages do it."""
+"""Create textured pictures with inpainted regions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Pixels = NDArray[np.uint8]
 
 
 def textured(seed: int, height: int = 180, width: int = 320, noise: float = 6.0) -> Pixels:
-    """Gray that changes slowly, with the noise of a sensor: the same everywhere."""
+    """Return slowly varying gray with uniform sensor noise."""
     rng = np.random.default_rng(seed)
     slow = cv2.GaussianBlur(rng.normal(0, 1, (height, width, 3)).astype(np.float32), (0, 0), 12)
     slow = 110 + 20 * slow / slow.std()
@@ -24,6 +24,6 @@ def disk(x: float, y: float, radius: float, height: int = 180, width: int = 320)
 
 
 def filled(image: Pixels, mask: Pixels) -> Pixels:
-    """Painted over by Telea's method, to the bit as before outside the mask."""
+    """Return the image inpainted by Telea's method, and unchanged outside the mask."""
     painted = cv2.inpaint(np.ascontiguousarray(image), mask, 5, cv2.INPAINT_TELEA)
     return np.where(mask[..., None] > 0, painted, image)

@@ -1,4 +1,4 @@
-"""Which cells a ball's cell is compared with: by hand, and what must hold of all."""
+"""Test which cells are decoys of the ball's cell, with hand-made cases and general properties."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def scene(ball: tuple[float, float, float, float], players: list[tuple[float, fl
 
 
 def decoys_of(one: Scene, touched: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The decoys of a single image."""
+    """Return the decoys of a single image."""
     return decoys(surroundings(one)[None], np.array([ball_cell(one)]), touched[None])[0]
 
 
@@ -28,8 +28,8 @@ def labels(found: NDArray[np.int64]) -> set[str]:
     return {GRID.label(int(index)) for index in found}
 
 
-def test_without_players_they_are_in_the_same_row() -> None:
-    # The ball in C4, 1.5 columns from the middle: as far from it is C7, next are C3, C5, C6 and C8, one more or less.
+def test_decoys_without_players_are_in_the_same_row() -> None:
+    # C4 is 1.5 columns from the middle, as is C7; C3, C5, C6 and C8 are one column nearer or farther.
     one = scene((200, 130, 240, 170), [])
     touched = GRID.mask(["C4"])
     found = decoys_of(one, touched)
@@ -37,8 +37,8 @@ def test_without_players_they_are_in_the_same_row() -> None:
     assert labels(found) < {"C3", "C5", "C6", "C7", "C8"}
 
 
-def test_with_players_they_are_where_players_are() -> None:
-    # Five players, alike, each filling two cells of rows C and D; the ball is at the feet of the second.
+def test_decoys_with_players_are_near_players() -> None:
+    # Each of five equal players fills two cells of rows C and D; the ball is at the feet of the second.
     players = [(128.0 * i, 120.0, 128.0 * i + 64, 240.0) for i in range(5)]
     one = scene((140, 185, 170, 215), players)
     assert GRID.label(ball_cell(one)) == "D3"
@@ -46,7 +46,7 @@ def test_with_players_they_are_where_players_are() -> None:
     assert labels(found) == {"D1", "D5", "D7", "D9"}
 
 
-def test_what_was_painted_is_none() -> None:
+def test_decoys_exclude_inpainted_cells() -> None:
     players = [(128.0 * i, 120.0, 128.0 * i + 64, 240.0) for i in range(5)]
     one = scene((140, 185, 170, 215), players)
     found = decoys_of(one, GRID.mask(["D3", "D1"]))
@@ -57,7 +57,7 @@ def test_what_was_painted_is_none() -> None:
     st.lists(st.integers(0, 59), min_size=1, max_size=50, unique=True),
     st.lists(st.tuples(st.floats(0, 500), st.floats(0, 250)), max_size=6),
 )
-def test_four_others_the_nearest_of_all(cells: list[int], at: list[tuple[float, float]]) -> None:
+def test_decoys_are_the_four_most_similar_untouched_cells(cells: list[int], at: list[tuple[float, float]]) -> None:
     one = scene((300, 100, 330, 130), [(x, y, x + 40, y + 90) for x, y in at])
     touched = GRID.mask([*cells, ball_cell(one)])
     assume((~touched).sum() >= DECOYS)
@@ -71,12 +71,12 @@ def test_four_others_the_nearest_of_all(cells: list[int], at: list[tuple[float, 
 
 
 @pytest.mark.parametrize(("cell", "expected"), [("A1", "A1 A2 B1 B2"), ("C5", "B4 B5 B6 C4 C5 C6 D4 D5 D6")])
-def test_beside(cell: str, expected: str) -> None:
+def test_beside_returns_a_cell_and_its_neighbors(cell: str, expected: str) -> None:
     found = beside(GRID.mask([cell]), GRID.rows, GRID.cols)
     assert {GRID.label(index) for index in np.flatnonzero(found).tolist()} == set(expected.split())
 
 
-def test_several_images_as_one_by_one() -> None:
+def test_decoys_of_several_images_equal_those_of_single_images() -> None:
     scenes = [scene((200, 130, 240, 170), []), scene((20, 20, 60, 60), [(300, 200, 340, 300)])]
     touched = np.array([GRID.mask([ball_cell(one)]) for one in scenes])
     together = decoys(np.array([surroundings(one) for one in scenes]), np.array([23, 0]), touched)

@@ -1,4 +1,4 @@
-"""The leak test: fills are told from what was left alone, and what was left alone is not."""
+"""Test that the leak test detects inpainting, and does not report unchanged images."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from spotball_gen.quality.cells import FEATURES, cell_features
 from spotball_gen.quality.classifier import Discriminant, areas
 from spotball_gen.quality.leak import InpaintedImages, against_decoys, exchanged, joint_p, leak_test
 from spotball_gen.quality.leak_result import lines, verdict
+from tests.failures import raises
 from tests.gen.quality.pictures import disk, filled, textured
 
 GRID = Grid(4, 8, 320, 180)
 
 
 def write(folder: Path, *, painted: bool, videos: int = 6, each: int = 5, grid: Grid = GRID) -> Path:
-    """A dataset of textured pictures whose balls are where they are by chance."""
+    """Write a dataset of textured pictures with balls at random positions."""
     scenes = []
     for video in range(videos):
         for second in range(each):
@@ -51,14 +52,14 @@ def write(folder: Path, *, painted: bool, videos: int = 6, each: int = 5, grid: 
 
 
 def _strip() -> NDArray[np.bool_]:
-    """The third of four rows of cells, of a picture of 180 x 320."""
+    """Return a mask of the third of four rows of cells in a picture of 180 x 320."""
     inside = np.zeros((180, 320, 1), dtype=bool)
     inside[90:135] = True
     return inside
 
 
 class TestVerdict:
-    def test_fills_are_told(self, tmp_path: Path) -> None:
+    def test_leak_test_fails_for_visible_inpainting(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=True), permutations=100)
         assert leak.leaks
         assert leak.accuracy.value > 0.8
@@ -86,7 +87,7 @@ class TestVerdict:
             "Leak test: failed. Inpainted cells can be recognized: among 5 similar cells, a classifier chooses"
         )
 
-    def test_without_painting_it_is_chance(self, tmp_path: Path) -> None:
+    def test_leak_test_passes_without_inpainting(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=False), permutations=100)
         assert not leak.leaks
         low, high = leak.auc.chance_range
@@ -103,8 +104,8 @@ class TestVerdict:
             "Leak test: passed. Inpainted cells were not recognized: among 5 similar cells"
         )
 
-    def test_where_balls_are_is_no_leak(self, tmp_path: Path) -> None:
-        # All balls in one cell, which looks unlike others in all images: still nothing was painted.
+    def test_leak_test_ignores_the_position_of_balls(self, tmp_path: Path) -> None:
+        # All balls are in one cell that looks different in all images, but nothing was inpainted.
         folder = write(tmp_path, painted=False, videos=4)
         scenes = []
         for video in range(4):
@@ -126,8 +127,8 @@ class TestVerdict:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("painted", [False, True])
-    def test_what_is_around_balls_is_no_painting(self, tmp_path: Path, painted: bool) -> None:
-        # Balls lie on a strip of rough ground among players, which is most of what the first question sees.
+    def test_leak_test_ignores_the_surroundings_of_balls(self, tmp_path: Path, painted: bool) -> None:
+        # Balls are on a strip of rough ground among players, which explains most of the first comparison.
         scenes = []
         for video in range(6):
             for second in range(8):
@@ -156,42 +157,40 @@ class TestVerdict:
             low, high = leak.decoys.auc.chance_range
             assert low - 0.02 <= leak.decoys.auc.value <= high + 0.02
 
-    def test_the_same_again(self, tmp_path: Path) -> None:
+    def test_leak_test_is_deterministic(self, tmp_path: Path) -> None:
         folder = write(tmp_path, painted=True, videos=3, each=3)
         once, again = (leak_test(folder, permutations=20).record() for _ in range(2))
         assert once == again
         json.dumps(once, allow_nan=False)
 
-    def test_no_more_images_than_wanted(self, tmp_path: Path) -> None:
+    def test_leak_test_uses_at_most_the_given_number_of_images(self, tmp_path: Path) -> None:
         leak = leak_test(write(tmp_path, painted=False), permutations=20, most=12)
         assert leak.images == 12
 
 
 class TestRefused:
-    def test_a_single_video(self, tmp_path: Path) -> None:
-        with pytest.raises(
-            InputError, match=r"of 1 video, expected images of at least two videos\. Generate items from more"
-        ):
+    def test_leak_test_of_a_single_video_is_an_error(self, tmp_path: Path) -> None:
+        with raises(InputError, "invalid-value:scenes"):
             leak_test(write(tmp_path, painted=True, videos=1))
 
-    def test_an_image_that_is_gone(self, tmp_path: Path) -> None:
+    def test_leak_test_with_a_missing_image_is_an_error(self, tmp_path: Path) -> None:
         folder = write(tmp_path, painted=True, videos=2, each=2)
         (folder / "images/soccer/v1-000001000.png").unlink()
-        with pytest.raises(InputError, match="v1-000001000"):
+        with raises(InputError, "missing-file:image"):
             leak_test(folder)
 
-    def test_several_grids(self, tmp_path: Path) -> None:
+    def test_leak_test_with_several_grids_is_an_error(self, tmp_path: Path) -> None:
         folder = write(tmp_path, painted=True, videos=2, each=2)
         first = (folder / "scenes.jsonl").read_text()
         write(folder, painted=True, videos=3, each=1, grid=Grid(6, 10, 320, 180))
         last = (folder / "scenes.jsonl").read_text().splitlines()[-1]
         (folder / "scenes.jsonl").write_text(first + last + "\n")
-        with pytest.raises(InputError, match="found 4 x 8, 6 x 10"):
+        with raises(InputError, "different-grids:grid"):
             leak_test(folder)
 
 
-def test_the_verdict_is_that_of_decoys(tmp_path: Path) -> None:
-    """Cells around balls differ from most cells, also where nothing was inpainted."""
+def test_verdict_depends_on_decoys_only(tmp_path: Path) -> None:
+    """Check that cells around balls may differ from most cells without inpainting."""
     filled_in = leak_test(write(tmp_path / "filled", painted=True, videos=4), permutations=50)
     left_alone = leak_test(write(tmp_path / "alone", painted=False, videos=4), permutations=50)
     odd_cells = replace(filled_in, decoys=left_alone.decoys)
@@ -200,7 +199,7 @@ def test_the_verdict_is_that_of_decoys(tmp_path: Path) -> None:
     assert verdict(odd_cells.record()).startswith("Leak test: passed.")
 
 
-def test_without_decoys_there_is_no_verdict(tmp_path: Path) -> None:
+def test_leak_test_without_decoys_has_no_verdict(tmp_path: Path) -> None:
     leak = leak_test(write(tmp_path, painted=True, grid=Grid(2, 2, 320, 180)), permutations=20)
     assert leak.decoys is None
     assert leak.leaks is None
@@ -208,8 +207,8 @@ def test_without_decoys_there_is_no_verdict(tmp_path: Path) -> None:
     assert list(lines(leak))[-1].startswith("Leak test: no verdict, because there are too few images")
 
 
-def test_too_few_positions_give_no_verdict(tmp_path: Path) -> None:
-    """If each permutation leaves the balls where they are, p is 1, even if every fill is visible."""
+def test_leak_test_with_too_few_positions_has_no_verdict(tmp_path: Path) -> None:
+    """Check data in which each permutation keeps the balls in place, so that p is 1 even for visible fills."""
     leak = leak_test(write(tmp_path / "few", painted=True, videos=2, each=1), permutations=50)
     assert leak.decoys is None
     assert leak.leaks is None
@@ -217,7 +216,7 @@ def test_too_few_positions_give_no_verdict(tmp_path: Path) -> None:
 
 
 class TestCommand:
-    def test_as_text_and_as_json(self, tmp_path: Path) -> None:
+    def test_gen_check_prints_text_and_json(self, tmp_path: Path) -> None:
         folder = write(tmp_path, painted=True, videos=3, each=3)
         runner = CliRunner()
         text = runner.invoke(gen, ["check", str(folder), "--permutations", "20"], catch_exceptions=False)
@@ -232,7 +231,7 @@ class TestCommand:
 
 
 class TestParts:
-    def test_discriminant_is_that_of_class_means(self) -> None:
+    def test_discriminant_weights_equal_the_fisher_formula(self) -> None:
         rng = np.random.default_rng(0)
         rows = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
         labels = rows[:, 0] + rng.normal(size=400) > 1
@@ -242,7 +241,7 @@ class TestParts:
         expected = np.linalg.solve(within, means)
         assert found / np.linalg.norm(found) == pytest.approx(expected / np.linalg.norm(expected))
 
-    def test_areas_are_those_of_the_rank_test(self) -> None:
+    def test_areas_equal_scipy_mannwhitneyu(self) -> None:
         rng = np.random.default_rng(1)
         scores = rng.integers(0, 6, size=(20, 15)).astype(float)
         labels = rng.random((20, 15)) < 0.3
@@ -254,7 +253,7 @@ class TestParts:
             else:
                 assert np.isnan(found)
 
-    def test_features_of_a_smooth_cell_by_hand(self) -> None:
+    def test_cell_features_identify_a_smooth_cell(self) -> None:
         image = textured(0, height=192, width=320).copy()
         image[48:96, 40:80] = 128
         found = cell_features(image, Grid(4, 8, 640, 384))
@@ -262,12 +261,12 @@ class TestParts:
         assert np.argmin(found[:, FEATURES.index("median noise")]) == 9
         assert np.argmax(found[:, FEATURES.index("blocks with hardly any noise")]) == 9
 
-    def test_a_flat_image_has_no_features(self) -> None:
+    def test_cell_features_of_a_flat_image_are_zero(self) -> None:
         assert not cell_features(np.full((96, 160, 3), 7, np.uint8), Grid(6, 10, 160, 96)).any()
 
 
 def arrays_of(sports: list[list[int]]) -> InpaintedImages:
-    """Images without content, for each sport the number of images of each of its videos."""
+    """Return images without content, given the number of images per video for each sport."""
     sizes = [size for videos in sports for size in videos]
     n = sum(sizes)
     return InpaintedImages(
@@ -282,7 +281,7 @@ def arrays_of(sports: list[list[int]]) -> InpaintedImages:
 
 
 def _sport_of(sports: list[list[int]]) -> NDArray[np.int64]:
-    """The sport of each video."""
+    """Return the sport of each video."""
     return np.repeat(np.arange(len(sports)), [len(videos) for videos in sports])
 
 
@@ -292,12 +291,12 @@ class TestExchanged:
         st.randoms(use_true_random=False),
         st.integers(0, 1000),
     )
-    def test_balls_stay_in_their_sport_and_neighbors_stay_neighbors(
+    def test_exchanged_keeps_sports_and_neighboring_images(
         self, sports: list[list[int]], random: Random, seed: int
     ) -> None:
         images = arrays_of(sports)
         n = len(images.video)
-        # The images of different videos may alternate, but those of a video are in order.
+        # Images of different videos may alternate, but those of one video are in order.
         numbers = images.video.tolist()
         random.shuffle(numbers)
         images = replace(images, video=np.array(numbers), sport=_sport_of(sports)[numbers])
@@ -317,20 +316,20 @@ class TestExchanged:
                     broken += of[0] != of_next[0] or abs(of[1] - of_next[1]) != 1
         assert broken <= sum(len(videos) for videos in sports)
 
-    def test_a_video_is_moved_and_reversed(self) -> None:
+    def test_exchanged_rotates_and_reverses_a_video(self) -> None:
         rng = np.random.default_rng(0)
         drawn = {tuple(exchanged(arrays_of([[4]]), rng).tolist()) for _ in range(200)}
         moved = {tuple((start + step * k) % 4 for k in range(4)) for start in range(4) for step in (-1, 1)}
         assert drawn == moved
 
-    def test_single_images_are_exchanged_freely(self) -> None:
+    def test_exchanged_permutes_single_images_freely(self) -> None:
         rng = np.random.default_rng(0)
         drawn = Counter(tuple(exchanged(arrays_of([[1, 1, 1]]), rng).tolist()) for _ in range(600))
         assert len(drawn) == 6
         assert min(drawn.values()) > 60
 
-    def test_neighboring_images_of_a_still_camera_keep_the_level(self) -> None:
-        # Cells look the same in all images of a video, and the ball stays in a cell for some images. If balls were
+    def test_against_decoys_keeps_its_level_for_correlated_images(self) -> None:
+        # Cells look the same in all images of a video, and the ball remains in a cell for some images. If balls were
         # exchanged independently, the test would fail for a fifth of these datasets.
         p = []
         for seed in range(100):
@@ -352,20 +351,20 @@ class TestJointP:
             lambda n: arrays(np.int64, (n + 1, 2), elements=st.integers(0, 5)),
         )
     )
-    def test_agrees_with_plain_loops(self, values: NDArray[np.int64]) -> None:
+    def test_joint_p_equals_plain_loops(self, values: NDArray[np.int64]) -> None:
         rows = [tuple(row) for row in (values / 5).tolist()]
         smallest = [min(sum(other[k] >= row[k] for other in rows) / len(rows) for k in (0, 1)) for row in rows]
         expected = sum(value <= smallest[0] for value in smallest) / len(rows)
         assert joint_p(values[0] / 5, values[1:] / 5) == pytest.approx(expected, abs=1e-12)
 
     @given(st.lists(st.integers(0, 9), min_size=2, max_size=30))
-    def test_a_statistic_given_twice_counts_once(self, values: list[int]) -> None:
+    def test_joint_p_of_a_duplicated_statistic_equals_its_p(self, values: list[int]) -> None:
         twice = np.column_stack([values, values]).astype(float)
         assert joint_p(twice[0], twice[1:]) == sum(value >= values[0] for value in values) / len(values)
 
     @given(st.integers(0, 1000))
-    def test_each_draw_as_the_observation_keeps_the_level(self, seed: int) -> None:
-        # Under the null hypothesis each of the draws is the observed one with the same probability.
+    def test_joint_p_keeps_its_level_under_the_null_hypothesis(self, seed: int) -> None:
+        # Under the null hypothesis, each draw has the same probability of being the observed one.
         draws = np.random.default_rng(seed).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 100)
         p = np.array([joint_p(draw, np.delete(draws, number, axis=0)) for number, draw in enumerate(draws)])
         assert (p <= 0.05).mean() <= 0.05

@@ -1,4 +1,4 @@
-"""How much a painted region stands out: fills that are seen, places that were left alone, hand-worked cases."""
+"""Test how much an inpainted region stands out: visible fills, unchanged places, and hand calculations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def place(seed: int) -> tuple[float, float]:
 
 
 class TestFills:
-    def test_telea_on_noise_is_told_from_untouched(self) -> None:
+    def test_judge_detects_telea_inpainting_on_noise(self) -> None:
         scores = []
         for seed in range(12):
             image, mask = textured(seed), disk(*place(seed), 11)
@@ -28,7 +28,7 @@ class TestFills:
             assert judged.features["noise"] < -0.3
         assert min(scores) > 0.95
 
-    def test_left_alone_a_region_is_one_of_many(self) -> None:
+    def test_judge_percentile_of_an_unchanged_region_is_uniform(self) -> None:
         scores = []
         for seed in range(60):
             judged = judge(textured(seed), disk(*place(seed), 11), seed=seed, placements=100)
@@ -36,14 +36,14 @@ class TestFills:
             scores.append(judged.percentile)
         assert stats.kstest(scores, "uniform").pvalue > 0.01
 
-    def test_more_noise_than_around_stands_out_too(self) -> None:
+    def test_judge_detects_more_noise_than_around(self) -> None:
         image, mask = textured(0, noise=2), disk(100, 90, 11)
         judged = judge(np.where(mask[..., None] > 0, textured(1, noise=20), image), mask, seed=0)
         assert judged is not None
         assert judged.percentile == 1
         assert judged.features["noise"] > 1
 
-    def test_a_patch_of_another_color_stands_out(self) -> None:
+    def test_judge_detects_a_patch_of_another_color(self) -> None:
         image, mask = textured(0), disk(100, 90, 11)
         shifted = np.clip(image + np.array([60, -40, 0]), 0, 255).astype(np.uint8)
         judged = judge(np.where(mask[..., None] > 0, shifted, image), mask, seed=0)
@@ -52,32 +52,32 @@ class TestFills:
         assert judged.features["color"] > 3
         assert judged.features["seam"] > 0.2
 
-    def test_the_same_whatever_the_order(self) -> None:
+    def test_judge_depends_only_on_the_seed(self) -> None:
         image, mask = textured(3), disk(60, 60, 9)
         assert judge(image, mask, seed=5) == judge(image, mask, seed=5)
         assert judge(image, mask, seed=5) != judge(image, mask, seed=6)
 
 
 class TestByHand:
-    def test_flat_inside_a_step_of_color(self) -> None:
+    def test_judge_of_a_flat_color_patch_equals_a_hand_calculation(self) -> None:
         image = np.full((100, 160, 3), 100, np.uint8)
         mask = np.zeros((100, 160), np.uint8)
         mask[40:60, 40:60] = 255
         image[40:60, 40:60] = (130, 100, 60)
         judged = judge(image, mask, seed=0)
         assert judged is not None
-        # Flat on both sides but for the rim: the color's distance is that of (30, 0, -40), 50.
+        # Both sides are flat except at the edge, so the color distance is the length of (30, 0, -40), which is 50.
         assert judged.features["color"] == pytest.approx(np.log(51))
         assert judged.features["seam"] > 1
         assert judged.percentile == 1
 
-    def test_flat_everywhere_is_in_the_middle(self) -> None:
+    def test_judge_of_a_flat_image_is_in_the_middle(self) -> None:
         judged = judge(np.full((100, 160, 3), 100, np.uint8), disk(50, 50, 8, 100, 160), seed=0)
         assert judged is not None
         assert (judged.percentile, judged.distance) == (0.5, 0)
         assert dict(judged.features) == dict.fromkeys(FEATURES, 0.0)
 
-    def test_players_around_do_not_count(self) -> None:
+    def test_judge_ignores_players_around_the_region(self) -> None:
         image = textured(0)
         mask = disk(100, 90, 9)
         player = Box(112, 40, 140, 140, label="player")
@@ -92,16 +92,16 @@ class TestByHand:
         assert known.features["texture"] == pytest.approx(plain.features["texture"], abs=0.05)
         assert unknown.features["texture"] < plain.features["texture"] - 0.5
 
-    def test_at_the_edge_of_the_image(self) -> None:
+    def test_judge_accepts_a_region_at_the_image_edge(self) -> None:
         image, mask = textured(0), disk(2, 2, 9)
         assert judge(image, mask, seed=0) is not None
 
     @pytest.mark.parametrize("mask", [np.zeros((180, 320), np.uint8), np.full((180, 320), 255, np.uint8)])
-    def test_nothing_to_compare(self, mask: Pixels) -> None:
+    def test_judge_of_an_empty_or_full_mask_is_none(self, mask: Pixels) -> None:
         assert judge(textured(0), mask, seed=0) is None
 
 
-def test_each_pixel_that_changed_outside_is_counted() -> None:
+def test_changed_outside_counts_changed_pixels() -> None:
     image, mask = textured(0), disk(100, 90, 9)
     painted = filled(image, mask).copy()
     assert changed_outside(image, painted, mask) == 0

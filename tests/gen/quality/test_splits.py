@@ -1,4 +1,4 @@
-"""Training and test: by video, and by shot where there is one video."""
+"""Test the split into training and test parts by video, or by shot if there is only one video."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def scenes(sport: str, video: str, count: int) -> list[Scene]:
     ]
 
 
-def test_a_single_video_is_split_by_whole_shots() -> None:
+def test_split_of_a_single_video_is_by_whole_shots() -> None:
     images = scenes("soccer", "match", 40)
     shots = {scene.image: number // 8 for number, scene in enumerate(images)}
     parts = split(images, seed=3, shots=shots)
@@ -25,7 +25,7 @@ def test_a_single_video_is_split_by_whole_shots() -> None:
     assert len(parts["train"]["images"]) == 32
 
 
-def test_several_videos_are_split_by_video_whatever_their_shots() -> None:
+def test_split_of_several_videos_is_by_video_and_ignores_shots() -> None:
     images = [*scenes("soccer", "one", 20), *scenes("soccer", "two", 5)]
     shots = {scene.image: number // 3 for number, scene in enumerate(images)}
     parts = split(images, seed=3, shots=shots)
@@ -34,7 +34,7 @@ def test_several_videos_are_split_by_video_whatever_their_shots() -> None:
     assert set(parts["train"]["videos"]).isdisjoint(parts["test"]["videos"])
 
 
-def test_a_single_shot_has_no_test() -> None:
+def test_split_of_a_single_shot_has_no_test_part() -> None:
     images = scenes("soccer", "match", 9)
     for shots in (None, {}, {scene.image: 4 for scene in images}):
         parts = split(images, seed=0, shots=shots)

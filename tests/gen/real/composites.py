@@ -1,4 +1,4 @@
-"""Real soccer frames with a real ball where theirs was inpainted: the ball is known, and the frame is real."""
+"""Build real soccer frames with a real ball pasted where the original one was inpainted."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from spotball_core import import_release
 from spotball_gen.items.pictures import decoded
 
 DONOR = "302"
-"""A control of the release, in which the ball is visible."""
+"""The attention check of the release from which the ball is copied."""
 
 
 @dataclass(frozen=True)
 class Composite:
-    """A frame with a ball.
+    """A real frame with a pasted ball.
 
     Attributes:
-        name: the image's id.
-        image: RGB with the ball.
-        without: the same without it.
-        ball: its box (x1, y1, x2, y2).
+        name: the id of the image.
+        image: the RGB image with the ball.
+        without: the image without the ball.
+        ball: the box of the ball (x1, y1, x2, y2).
     """
 
     name: str
@@ -35,7 +35,7 @@ class Composite:
 
 
 def composites(release: Path) -> Iterator[Composite]:
-    """The 50 soccer images that are no controls, each with the ball of image 302 in the place and size of its own."""
+    """Yield the soccer images except attention checks, with the ball of image 302 at the original place and size."""
     scenes = [scene for scene in import_release(release).scenes if scene.sport == "soccer"]
     folder = release / "data/images/soccer"
     (donor,) = (scene for scene in scenes if scene.image == DONOR)
@@ -58,7 +58,7 @@ def composites(release: Path) -> Iterator[Composite]:
 
 
 def _disk(side: int) -> NDArray[np.float64]:
-    """Weights of a ball's pixels: 1 inside, falling to 0 over its edge."""
+    """Return the weights of a ball's pixels: 1 inside, decreasing to 0 over its edge."""
     middle = (side - 1) / 2
     rows, cols = np.ogrid[:side, :side]
     far = np.hypot(rows - middle, cols - middle)

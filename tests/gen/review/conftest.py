@@ -1,4 +1,4 @@
-"""A browser for the tests of the review's page."""
+"""Provide a browser for the tests of the review page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from tests.browsing import launched
 
 
-# Of a module, not of the session: while Playwright is up, no test after it in this process may call asyncio.run.
+# The scope is not the session, because no test can call asyncio.run while Playwright is running.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The system's Chromium."""
+    """Start the system's Chromium."""
     with launched() as found:
         yield found

@@ -1,4 +1,4 @@
-"""Datasets to review, and the command that serves them."""
+"""Create datasets to review, and run the command that serves them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 
 def dataset(folder: Path, *, images: int = 4) -> Path:
-    """Synthetic scenes, drawn with and without the ball."""
+    """Write synthetic scenes with images with and without the ball."""
     scenes = []
     for scene in synthetic_scenes(images):
         for part, ball in (("images", False), ("with_ball", True)):
@@ -32,7 +32,7 @@ def dataset(folder: Path, *, images: int = 4) -> Path:
 
 
 def plain_dataset(folder: Path, *, images: int = 4) -> Path:
-    """The same scenes with images that nobody looks at."""
+    """Write the same scenes with placeholder bytes instead of images."""
     scenes = []
     for scene in synthetic_scenes(images):
         name = f"images/{scene.sport}/{scene.image}.png"
@@ -44,13 +44,13 @@ def plain_dataset(folder: Path, *, images: int = 4) -> Path:
 
 
 def by_id(scenes: tuple[Scene, ...]) -> list[Scene]:
-    """In the order in which they are reviewed, none being over a limit."""
+    """Return scenes in review order if none exceeds a limit."""
     return sorted(scenes, key=lambda scene: scene.key)
 
 
 @contextmanager
 def reviewing(folder: Path, *, reviewer: str = "anna", port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`spotball gen review` as a process: the link that it printed, and the process."""
+    """Run `spotball gen review` as a process, and yield the printed link and the process."""
     line = [sys.executable, "-m", "spotball_core", "gen", "review", str(folder)]
     line += ["--reviewer", reviewer, "--port", str(port)]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
@@ -67,7 +67,7 @@ def reviewing(folder: Path, *, reviewer: str = "anna", port: int = 0) -> Iterato
 
 @contextmanager
 def client(link: str) -> Iterator[httpx.Client]:
-    """A browser that opened the link."""
+    """Yield an HTTP client that has opened the link."""
     with httpx.Client(base_url=link.partition("/?")[0], follow_redirects=True) as opened:
         response = opened.get(link)
         assert response.status_code == 200, response.text
@@ -75,7 +75,7 @@ def client(link: str) -> Iterator[httpx.Client]:
 
 
 def sent(number: int, after: int = 0, item: int = 0, **fields: Any) -> dict[str, Any]:
-    """A change as the page sends it; `number` makes its id."""
+    """Return a change as the page sends it, with an id made from `number`."""
     change = f"00000000-0000-0000-0000-{number:012}"
     decision: dict[str, Any] = {"verdict": "accept", "reason": None, "unchecked": [], "regions": []}
     return {"change": change, "after": after, "item": item, **decision, **fields}

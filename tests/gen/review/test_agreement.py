@@ -1,4 +1,4 @@
-"""Agreement of two reviewers: against a plain computation, cases worked by hand, and where it is not defined."""
+"""Test agreement of two reviewers against a plain computation and by hand, and where it is undefined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIECES = [ReviewImage(scene, ROOT, None, first=scene is SCENES[0]) for scene in 
 
 
 def plain(one: str, other: str) -> Fraction | None:
-    """By the table of both answers, in fractions."""
+    """Return kappa from the table of both answers, in exact fractions."""
     n = len(one)
     if not n:
         return None
@@ -34,7 +34,7 @@ def plain(one: str, other: str) -> Fraction | None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), max_size=40))
-def test_kappa_is_the_plain_one(pairs: list[tuple[str, str]]) -> None:
+def test_cohens_kappa_equals_a_plain_computation(pairs: list[tuple[str, str]]) -> None:
     one, other = ("".join(pair[i] for pair in pairs) for i in (0, 1))
     found, expected = cohens_kappa(one, other), plain(one, other)
     assert found.n == len(pairs)
@@ -44,19 +44,19 @@ def test_kappa_is_the_plain_one(pairs: list[tuple[str, str]]) -> None:
         assert found.kappa == cohens_kappa(other, one).kappa
 
 
-def test_worked_by_hand() -> None:
-    # 20 yes and yes, 5 yes and no, 10 no and yes, 15 no and no: 0.7 agree, 0.5 x 0.6 + 0.5 x 0.4 = 0.5 by chance.
+def test_cohens_kappa_equals_a_hand_calculation() -> None:
+    # The observed agreement is (20 + 15) / 50 = 0.7, and by chance it is 0.5 x 0.6 + 0.5 x 0.4 = 0.5.
     one, other = "y" * 25 + "n" * 25, "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15
     found = cohens_kappa(one, other)
     assert (found.n, found.agree) == (50, 0.7)
     assert found.kappa == pytest.approx(0.4, abs=1e-15)
     assert cohens_kappa("yn", "ny").kappa == -1
     assert cohens_kappa("ynyn", "ynyn").kappa == 1
-    # One says the same throughout: no better than chance.
+    # If one reviewer always gives the same answer, agreement is not better than chance.
     assert cohens_kappa("yyyy", "yyyn").kappa == 0
 
 
-def test_where_it_is_not_defined() -> None:
+def test_cohens_kappa_is_undefined_without_items_or_variation() -> None:
     nothing, same = cohens_kappa("", ""), cohens_kappa("yyy", "yyy")
     assert (nothing.agree, nothing.kappa, nothing.undefined) == (
         None,
@@ -67,13 +67,13 @@ def test_where_it_is_not_defined() -> None:
     assert same.undefined == "all decisions of both reviewers are the same"
 
 
-def test_of_two_reviewers() -> None:
+def test_agreements_of_two_reviewers_ignore_undecided_images() -> None:
     first, second, third = (scene.key for scene in SCENES)
     box = (SCENES[0].players or ())[0].corners
     anna = {first: Decision("accept", None, (box,)), second: Decision("accept"), third: Decision()}
     ben = {first: Decision("accept"), second: Decision("reject", "other"), third: Decision("accept")}
     (pair,) = agreements({"anna": anna, "ben": ben}, PIECES)
-    # What one has not decided on counts for nothing.
+    # Images that one reviewer has not decided on are ignored.
     assert (pair.verdicts.n, pair.verdicts.agree, pair.verdicts.kappa) == (2, 0.5, 0)
     assert pair.boxes.n == sum(len(scene.players or ()) for scene in SCENES[:2])
     assert pair.boxes.agree == pytest.approx(1 - 1 / pair.boxes.n)
@@ -81,7 +81,7 @@ def test_of_two_reviewers() -> None:
     assert agreements({"anna": anna}, PIECES) == ()
 
 
-def test_in_words() -> None:
+def test_status_lines_describe_decisions_and_agreement() -> None:
     first, second = SCENES[0].key, SCENES[1].key
     gone = ("soccer", "gone")
     anna = {first: Decision("accept"), second: Decision("reject", "other"), gone: Decision("accept")}
@@ -94,7 +94,7 @@ def test_in_words() -> None:
         "  1 more decisions on images that are no longer in the dataset",
     ]
     assert told[4] == "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to inpaint again; 0 boxes unchecked"
-    # Half agree; by chance a quarter would.
+    # Half of the verdicts agree, and a quarter would by chance.
     assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
     assert told[6].endswith("Cohen's kappa is not defined: all decisions of both reviewers are the same")
     assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]

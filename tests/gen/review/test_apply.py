@@ -1,4 +1,4 @@
-"""What comes of a review: scenes without what was rejected and unchecked, nothing lost, whatever ends it."""
+"""Test that applying a review removes rejected images and boxes, and loses nothing if it is interrupted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def reviews(draw: st.DrawFn) -> list[dict[Key, Decision]]:
 
 
 @given(reviews(), st.booleans())
-def test_what_is_left_is_what_everybody_leaves(decisions: list[dict[Key, Decision]], only_accepted: bool) -> None:
+def test_with_decisions_keeps_images_and_boxes_that_all_reviewers_keep(
+    decisions: list[dict[Key, Decision]], only_accepted: bool
+) -> None:
     kept, applied = with_decisions(SCENES, decisions, only_accepted=only_accepted)
     expected = {}
     for scene in SCENES:
@@ -56,7 +58,7 @@ def test_what_is_left_is_what_everybody_leaves(decisions: list[dict[Key, Decisio
     assert applied.boxes == sum(before[scene.key] - len(scene.players or ()) for scene in kept)
 
 
-def test_a_player_that_two_reviewers_add_is_added_once_and_has_no_outline() -> None:
+def test_player_added_by_two_reviewers_is_added_once_without_an_outline() -> None:
     scene = SCENES[0]
     outline = (((0.0, 0.0), (9.0, 0.0), (9.0, 9.0)),)
     count = len(scene.players or ())
@@ -69,7 +71,7 @@ def test_a_player_that_two_reviewers_add_is_added_once_and_has_no_outline() -> N
     assert (kept.player_outlines or ())[count:] == (None, None)
 
 
-def test_outlines_go_with_their_players() -> None:
+def test_with_decisions_removes_the_outline_of_a_removed_player() -> None:
     (scene, *_) = SCENES
     assert scene.players
     outlines = tuple((((b.x1, b.y1), (b.x2, b.y1), (b.x2, b.y2)),) for b in scene.players)
@@ -80,7 +82,7 @@ def test_outlines_go_with_their_players() -> None:
     assert len(kept.player_outlines or ()) == len(kept.players or ())
 
 
-def test_keypoints_go_with_their_players() -> None:
+def test_with_decisions_removes_the_keypoints_of_a_removed_player() -> None:
     (scene, *_) = SCENES
     assert scene.players
     poses = [[[b.x1, b.y1, 0.5]] * 17 for b in scene.players]
@@ -90,7 +92,7 @@ def test_keypoints_go_with_their_players() -> None:
     assert len(poses) > 1
 
 
-def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
+def test_apply_review_can_be_repeated_and_undone(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
     images = {path: path.read_bytes() for path in folder.rglob("*.png")}
@@ -113,7 +115,7 @@ def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
         assert box not in [one.corners for one in kept[0].players or ()]
         assert kept[0].model_copy(update={"players": scenes[1].players}) == scenes[1]
     with ReviewStore(folder) as store:
-        # What is reviewed is what was made, so that all can be taken back.
+        # The review always shows the original dataset, so that all decisions can be undone.
         assert len(pieces(folder, store)) == 4
         assert store.undo("anna", store.last("anna")) == scenes[1].key
         store.undo("anna", store.last("anna"))
@@ -123,7 +125,7 @@ def test_applied_undone_and_applied_again(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in folder.rglob("*.png")} == images
 
 
-def test_a_dataset_that_was_made_anew_is_what_is_reviewed(tmp_path: Path) -> None:
+def test_apply_review_uses_the_scenes_of_a_regenerated_dataset(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes = read_scenes(folder / "scenes.jsonl")
     with ReviewStore(folder) as store:
@@ -133,14 +135,16 @@ def test_a_dataset_that_was_made_anew_is_what_is_reviewed(tmp_path: Path) -> Non
     apply_review(folder)
     assert read_scenes(folder / ORIGINAL) == scenes[:3]
     assert read_scenes(folder / "scenes.jsonl") == scenes[1:3]
-    # Made as it was before: not taken for what the review of another gave.
+    # A new dataset that equals an earlier result of a review still counts as new.
     write_scenes(scenes[1:], folder / "scenes.jsonl")
     apply_review(folder)
     assert read_scenes(folder / ORIGINAL) == scenes[1:]
 
 
 @pytest.mark.parametrize("survived", [0, 1])
-def test_ended_before_the_scenes_are_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: int) -> None:
+def test_interrupted_apply_review_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: int
+) -> None:
     folder = plain_dataset(tmp_path)
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
     with ReviewStore(folder) as store:
@@ -170,7 +174,7 @@ def test_ended_before_the_scenes_are_in_place(tmp_path: Path, monkeypatch: pytes
     assert (folder / ORIGINAL).read_bytes() == made
 
 
-def test_what_cannot_be_applied(tmp_path: Path) -> None:
+def test_apply_review_without_a_review_or_without_images_left_exits_with_status_2(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path, images=1)
     done = spotball("gen", "apply-review", str(folder))
     assert (done.returncode, "has not been reviewed" in done.stderr) == (2, True)

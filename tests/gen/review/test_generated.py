@@ -1,4 +1,4 @@
-"""The review of a dataset that `spotball gen run` made: which images come first, and what apply-review writes anew."""
+"""Test the review of a generated dataset: which images come first, and which files apply-review updates."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from spotball_gen.pipeline.ledger import Ledger
 from spotball_gen.review.apply import apply_review
 from spotball_gen.review.material import pieces
 from spotball_gen.review.store import Decision, ReviewStore
+from tests.failures import raises
 from tests.gen.runs import files, run_process, write_config, write_videos
 
 
@@ -29,7 +30,7 @@ def made(tmp_path: Path, plugins: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_what_is_over_a_limit_comes_first(made: Path) -> None:
+def test_review_shows_images_over_a_limit_first(made: Path) -> None:
     scenes = sorted(scene.image for scene in read_scenes(made / "scenes.jsonl"))
     assert len(scenes) == 6
     noted = {scenes[1]: (True, 0.96), scenes[4]: (True, 0.99), scenes[2]: (True, None), scenes[3]: (False, 0.999)}
@@ -51,11 +52,11 @@ def test_what_is_over_a_limit_comes_first(made: Path) -> None:
         assert piece.with_ball.read_bytes() != piece.without.read_bytes()
 
 
-def test_card_split_and_checksums_come_along(made: Path) -> None:
+def test_apply_review_updates_card_split_and_checksums(made: Path) -> None:
     before, scenes = files(made), read_scenes(made / "scenes.jsonl")
     with ReviewStore(made) as store:
         number = store.decide("1", "anna", scenes[0].key, Decision("reject", "blurred"), after=0)
-    with Ledger(made), pytest.raises(OptionError, match="in use"):
+    with Ledger(made), raises(OptionError, "in-use"):
         apply_review(made)
     apply_review(made)
     after = files(made)

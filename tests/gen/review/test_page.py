@@ -1,4 +1,4 @@
-"""The review's page in a real browser: what a reviewer does by keys and mouse, and what is then on disk."""
+"""Test the review page in a real browser: keyboard and mouse actions, and the stored decisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @contextmanager
 def looking(browser: Any, link: str, **context: Any) -> Iterator[Page]:
-    """The page, opened by its link; no error happens in it, and nothing of it comes from elsewhere."""
+    """Open the page by its link, and check that it has no errors and no requests to other hosts."""
     opened = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **context})
     opened.set_default_timeout(15_000)
     page = opened.new_page()
@@ -51,7 +51,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def at(page: Page, number: int) -> None:
-    """The image of this number, counted from 1, is looked at."""
+    """Check that the page shows the image with this number, counted from 1."""
     expect(page.locator("#where")).to_contain_text(f"{number} of ")
 
 
@@ -64,7 +64,7 @@ def parts(page: Page) -> list[str]:
 
 
 def stored(folder: Path, reviewer: str = "anna") -> list[Decision | None]:
-    """What is on disk, by image in the order of the review."""
+    """Return the stored decisions per image in review order."""
     with ReviewStore(folder) as store:
         found = store.decisions().get(reviewer, {})
     return [found.get(scene.key) for scene in scenes_of(folder)]
@@ -74,14 +74,14 @@ def scenes_of(folder: Path) -> list[Scene]:
     return by_id(read_scenes(folder / "scenes.jsonl"))
 
 
-def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
+def test_review_with_the_keyboard_stores_and_undoes_decisions(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path)
     scenes = scenes_of(folder)
     with reviewing(folder) as (link, _), looking(browser, link) as page:
         assert "token" not in page.url
         at(page, 1)
         said(page, "Not decided")
-        # Typed faster than anything is stored: each key means what it means after the ones before.
+        # Keys arrive faster than decisions are stored, and must still be handled in order.
         press(page, "a", "3", "ArrowDown", "Space", "m", "ArrowRight", "Shift+ArrowDown", "Enter", "n")
         at(page, 4)
         expect(page.locator("#counts")).to_have_text("anna: 1 accepted, 1 rejected, 1 to inpaint again, 1 undecided")
@@ -119,7 +119,7 @@ def test_a_review_by_keys_alone(tmp_path: Path, browser: Any) -> None:
     assert stored(folder) == [None] * 4
 
 
-def test_with_and_without_the_ball(tmp_path: Path, browser: Any) -> None:
+def test_keys_switch_between_images_with_and_without_the_ball(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path, images=2)
     with reviewing(folder) as (link, _), looking(browser, link) as page:
         assert parts(page) == ["without ball"]
@@ -135,7 +135,7 @@ def test_with_and_without_the_ball(tmp_path: Path, browser: Any) -> None:
         assert parts(page) == ["with ball", "without ball"]
         press(page, "s")
         assert parts(page) == ["without ball"]
-        # Every picture is there, and at its own shape.
+        # Each picture is loaded and has its original aspect ratio.
         page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
         for width, height in page.locator("img").evaluate_all(
             "all => all.map(i => [i.naturalWidth, i.width / i.height])"
@@ -143,7 +143,7 @@ def test_with_and_without_the_ball(tmp_path: Path, browser: Any) -> None:
             assert (width, height) == (640, pytest.approx(640 / 360, rel=0.01))
 
 
-def test_by_mouse(tmp_path: Path, browser: Any) -> None:
+def test_review_with_the_mouse_stores_decisions_and_regions(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path, images=2)
     scene = scenes_of(folder)[0]
     with reviewing(folder) as (link, _), looking(browser, link) as page:
@@ -168,7 +168,7 @@ def test_by_mouse(tmp_path: Path, browser: Any) -> None:
         assert decision is not None
         assert decision.regions[0] == pytest.approx((100, 50, 220, 110), abs=1.5)
         assert decision.unchecked == ((scene.players or ())[0].corners,)
-        # Keys go on to work after the mouse.
+        # Keys still work after mouse actions.
         page.get_by_role("button", name="blurred").click()
         at(page, 2)
         press(page, "Enter")
@@ -182,7 +182,7 @@ def test_by_mouse(tmp_path: Path, browser: Any) -> None:
     assert second == Decision("accept")
 
 
-def test_reloaded_and_killed(tmp_path: Path, browser: Any) -> None:
+def test_review_survives_a_page_reload_and_a_killed_server(tmp_path: Path, browser: Any) -> None:
     folder, port = dataset(tmp_path), free_port()
     with reviewing(folder, port=port) as (link, child), looking(browser, link) as page:
         press(page, "a", "1")
@@ -196,7 +196,7 @@ def test_reloaded_and_killed(tmp_path: Path, browser: Any) -> None:
         child.wait()
         press(page, "a")
         expect(page.locator("#trouble")).to_contain_text("Not stored yet")
-        # What is not stored is not shown as if it were.
+        # A decision that is not stored is not shown as stored.
         at(page, 2)
         said(page, "Not decided")
         with reviewing(folder, port=port) as (again, _):
@@ -211,7 +211,7 @@ def test_reloaded_and_killed(tmp_path: Path, browser: Any) -> None:
     assert [one and one.verdict for one in stored(folder)] == ["accept", "accept", "accept", None]
 
 
-def test_in_two_tabs(tmp_path: Path, browser: Any) -> None:
+def test_review_in_two_tabs_reports_a_conflict(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path)
     with reviewing(folder) as (link, _), looking(browser, link) as one, looking(browser, link) as other:
         press(one, "a")
@@ -226,7 +226,7 @@ def test_in_two_tabs(tmp_path: Path, browser: Any) -> None:
     assert stored(folder)[:3] == [Decision("accept"), Decision("reject", "other"), None]
 
 
-def test_names_are_text(tmp_path: Path, browser: Any) -> None:
+def test_review_page_escapes_names(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path, images=1)
     line = json.loads((folder / "scenes.jsonl").read_text())
     name = "<img src=x onerror=alert(1)>"
@@ -236,12 +236,12 @@ def test_names_are_text(tmp_path: Path, browser: Any) -> None:
         expect(page.locator("#counts")).to_contain_text("<b>x</b>")
 
 
-def test_boxes_are_added_moved_and_taken_away(tmp_path: Path, browser: Any) -> None:
+def test_review_page_adds_moves_and_removes_boxes(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path)
     scene = scenes_of(folder)[0]
     players = scene.players or ()
     with reviewing(folder) as (link, _), looking(browser, link) as page:
-        # By keys: one below the ball, a step to the right.
+        # Add a box below the ball with keys, one step to the right.
         press(page, "d", "ArrowRight", "Enter")
         expect(page.locator("rect.added")).to_have_count(1)
         decision = stored(folder)[0]
@@ -251,7 +251,7 @@ def test_boxes_are_added_moved_and_taken_away(tmp_path: Path, browser: Any) -> N
         assert ball is not None
         (box,) = decision.added
         assert box[:2] == pytest.approx((ball[0] + 8, ball[3]))
-        # The first detected box goes 16 pixels down: it is unchecked, and added there.
+        # A detected box that is moved 16 pixels down is unchecked, and added at the new place.
         press(page, "ArrowDown", "v", "ArrowDown", "ArrowDown", "Enter")
         expect(page.locator("rect.added")).to_have_count(2)
         decision = stored(folder)[0]
@@ -259,7 +259,7 @@ def test_boxes_are_added_moved_and_taken_away(tmp_path: Path, browser: Any) -> N
         assert decision.unchecked == (players[0].corners,)
         x1, y1, x2, y2 = players[0].corners
         assert decision.added[1] == pytest.approx((x1, min(y1 + 16, 360 - (y2 - y1)), x2, min(y2 + 16, 360)))
-        # The moved box is the chosen one: moved on, it stays one box; unchecked, it is gone.
+        # Moving the added box again does not create another one, and unchecking removes it.
         press(page, "v", "ArrowUp", "Enter")
         expect(page.locator("rect.added.chosen")).to_have_count(1)
         press(page, "Space")
@@ -277,7 +277,7 @@ def test_boxes_are_added_moved_and_taken_away(tmp_path: Path, browser: Any) -> N
     assert [box.corners for box in after.players] == [*(box.corners for box in players[1:]), *decision.added]
 
 
-def test_zoom_shows_the_ball_large_and_what_is_drawn_lands_where_it_is_seen(tmp_path: Path, browser: Any) -> None:
+def test_zoom_enlarges_the_ball_and_boxes_drawn_in_it_have_correct_coordinates(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path)
     scene = scenes_of(folder)[0]
     ball = scene.ball_box
@@ -290,12 +290,12 @@ def test_zoom_shows_the_ball_large_and_what_is_drawn_lands_where_it_is_seen(tmp_
         assert whole is not None
         assert large is not None
         assert large["width"] == pytest.approx(4 * whole["width"], rel=0.1)
-        # The picture is enlarged with the boxes: it is four times as wide as its frame.
+        # The picture is enlarged like the boxes: it is four times as wide as its frame.
         image, frame = (page.locator(name).first.bounding_box() for name in ("figure img", ".frame"))
         assert image is not None
         assert frame is not None
         assert image["width"] == pytest.approx(4 * frame["width"], rel=0.01)
-        # A box drawn around the ball on the screen is a box around the ball.
+        # A box drawn around the ball on the screen has the coordinates of the ball.
         press(page, "d")
         page.mouse.move(large["x"], large["y"])
         page.mouse.down()

@@ -1,4 +1,4 @@
-"""Shadows that reviewers mark: painted again with a grown mask, and put back to review."""
+"""Test `--repaint`: regions that reviewers mark are inpainted with a larger mask and reviewed again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def config(tmp_path: Path, plugins: Path) -> Path:
 
 @pytest.fixture
 def reviewed(config: Path, tmp_path: Path) -> Path:
-    """Anna marks a shadow in the first image and rejects the second; Ben unchecks a box of the first and accepts it."""
+    """Return a dataset where Anna marks a shadow in image 1 and rejects 2, and Ben accepts image 1 without one box."""
     generate(config, tmp_path / "out")
     first, second, *_ = scenes_of(tmp_path / "out")
     with ReviewStore(tmp_path / "out") as store:
@@ -55,7 +55,7 @@ def image_of(out: Path, scene: Scene, part: str = "images") -> Image:
     return decoded(out / part / scene.sport / f"{scene.image}.png")
 
 
-def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) -> None:
+def test_repaint_inpaints_marked_region_and_returns_image_to_review(reviewed: Path, config: Path) -> None:
     out, scenes = reviewed, scenes_of(reviewed)
     apply_review(out)
     before, made = files(out), image_of(out, scenes[0])
@@ -64,7 +64,7 @@ def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) 
     assert ended.written.fresh
     assert "Inpainting 1 image again." in told
 
-    # The image differs where it was marked and hardly beyond, and nowhere else from the frame than in the new mask.
+    # The marked region has changed. Outside the new mask, the image still equals the frame.
     now, frame = image_of(out, scenes[0]), image_of(out, scenes[0], "with_ball")
     x1, y1, x2, y2 = map(int, REGION)
     changed = (now != made).any(axis=2)
@@ -78,7 +78,7 @@ def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) 
     assert {path.name for path in (out / ".work/masks").rglob(f"{item.id}*")} == {f"{item.id}-1.png"}
     assert item.cells == scenes[0].ball_cells
 
-    # It waits for somebody to accept it, first of all; what the review left out is still left out.
+    # The image is first in the review queue. Images that the review excluded are still excluded.
     assert [scene.image for scene in scenes_of(out)] == [scene.image for scene in scenes[2:]]
     with ReviewStore(out) as store:
         assert {name: of[scenes[0].key] for name, of in store.decisions().items()} == {
@@ -96,7 +96,7 @@ def test_the_region_is_painted_and_reviewed_again(reviewed: Path, config: Path) 
     assert {name: found[name] for name in untouched} == {name: before[name] for name in untouched}
 
 
-def test_once_is_enough(reviewed: Path, config: Path) -> None:
+def test_second_repaint_changes_nothing_until_a_new_region_is_marked(reviewed: Path, config: Path) -> None:
     generate(config, reviewed, repaint=True)
     found, results = files(reviewed), query(reviewed, "SELECT * FROM results ORDER BY item, stage")
     told: list[str] = []
@@ -104,7 +104,7 @@ def test_once_is_enough(reviewed: Path, config: Path) -> None:
     assert "Inpainting 0 images again." in told
     assert files(reviewed) == found
     assert query(reviewed, "SELECT * FROM results ORDER BY item, stage") == results
-    # What is marked then is painted with what was marked before.
+    # A region marked later is inpainted together with the earlier regions.
     first = scenes_of(reviewed)[0]
     with ReviewStore(reviewed) as store:
         decide(store, "anna", first.key, Decision("repaint", regions=((10.0, 10.0, 20.0, 20.0),)))
@@ -114,7 +114,9 @@ def test_once_is_enough(reviewed: Path, config: Path) -> None:
     assert (note["regions"], note["repainted"]) == ([list(REGION), [10.0, 10.0, 20.0, 20.0]], 2)
 
 
-def test_ended_before_it_is_painted(reviewed: Path, config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_repaint_keeps_dataset_and_is_finished_by_the_next_run(
+    reviewed: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = files(reviewed)
 
     def interrupted(self: Telea, item: object) -> object:
@@ -126,7 +128,7 @@ def test_ended_before_it_is_painted(reviewed: Path, config: Path, monkeypatch: p
             generate(config, reviewed, repaint=True)
     kept = {name: data for name, data in files(reviewed).items() if "sqlite" not in name}
     assert kept == {name: data for name, data in before.items() if "sqlite" not in name}
-    # Without being asked again: it was on its way.
+    # A run without `repaint` finishes the interrupted repaint.
     generate(config, reviewed)
     image = f"images/soccer/{scenes_of(reviewed)[0].image}.png"
     assert files(reviewed)[image] != before[image]
@@ -136,7 +138,7 @@ def test_ended_before_it_is_painted(reviewed: Path, config: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_what_has_not_been_reviewed(config: Path, tmp_path: Path, plugins: Path) -> None:
+def test_repaint_of_an_unreviewed_dataset_is_an_error(config: Path, tmp_path: Path, plugins: Path) -> None:
     assert run_process(config, tmp_path / "out", plugins).returncode == 0
     done = run_process(config, tmp_path / "out", plugins, "--repaint")
     assert done.returncode == 2

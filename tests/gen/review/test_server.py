@@ -1,4 +1,4 @@
-"""The review's server as a process: who gets in, what is taken, what is on disk when it is killed."""
+"""Test the review server as a process: access, validation of requests, and what is stored if it is killed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def last(page: httpx.Client) -> int:
     return int(page.get("/api/review").json()["last"])
 
 
-def test_what_the_page_is_told(served: tuple[Path, str], page: httpx.Client) -> None:
+def test_review_api_returns_the_items_and_images_of_the_dataset(served: tuple[Path, str], page: httpx.Client) -> None:
     told = page.get("/api/review").json()
     scenes = by_id(read_scenes(served[0] / "scenes.jsonl"))
     assert told["reviewer"] == "anna"
@@ -46,7 +46,7 @@ def test_what_the_page_is_told(served: tuple[Path, str], page: httpx.Client) -> 
         assert page.get(f"/images/with/{at}").status_code == 404
 
 
-def test_nobody_gets_in_without_the_token(served: tuple[Path, str]) -> None:
+def test_request_without_the_token_gets_403(served: tuple[Path, str]) -> None:
     address, _, token = served[1].partition("/?token=")
     assert address.startswith("http://127.0.0.1:")
     with httpx.Client(base_url=address) as stranger:
@@ -66,7 +66,7 @@ def test_nobody_gets_in_without_the_token(served: tuple[Path, str]) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api/review", "/images/without/0", "/images/without/99", "/nowhere"])
-def test_every_answer_has_the_headers(page: httpx.Client, path: str) -> None:
+def test_every_response_has_the_security_headers(page: httpx.Client, path: str) -> None:
     response = page.get(path)
     assert {name: response.headers.get(name) for name in HEADERS} == HEADERS
     assert response.headers["cache-control"] == "no-store"
@@ -87,11 +87,11 @@ def test_every_answer_has_the_headers(page: httpx.Client, path: str) -> None:
         "/review.sqlite",
     ],
 )
-def test_nothing_else_is_served(page: httpx.Client, path: str) -> None:
+def test_path_outside_the_review_gets_404(page: httpx.Client, path: str) -> None:
     assert page.get(path).status_code == 404
 
 
-def test_requests_of_other_sites_change_nothing(page: httpx.Client) -> None:
+def test_cross_site_request_is_refused_and_changes_nothing(page: httpx.Client) -> None:
     body = json.dumps(sent(80, last(page)))
     kind = {"content-type": "application/json"}
     for headers, status in (
@@ -135,7 +135,7 @@ def test_requests_of_other_sites_change_nothing(page: httpx.Client) -> None:
         {"more": 1},
     ],
 )
-def test_only_what_has_the_right_shape_is_taken(page: httpx.Client, fields: dict[str, Any]) -> None:
+def test_decide_with_an_invalid_field_gets_422_and_changes_nothing(page: httpx.Client, fields: dict[str, Any]) -> None:
     before = last(page)
     response = page.post("/api/decide", json={**sent(70, before), **fields})
     assert response.status_code == 422
@@ -144,7 +144,7 @@ def test_only_what_has_the_right_shape_is_taken(page: httpx.Client, fields: dict
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 30_000, b"[]", b"null", b"\xff", b'{"number": NaN}', b"1e999"])
-def test_what_is_no_change_at_all(page: httpx.Client, content: bytes) -> None:
+def test_invalid_json_body_gets_422_and_oversized_body_gets_413(page: httpx.Client, content: bytes) -> None:
     for path in ("/api/decide", "/api/undo"):
         response = page.post(path, content=content, headers={"content-type": "application/json"})
         assert response.status_code == 422
@@ -153,18 +153,18 @@ def test_what_is_no_change_at_all(page: httpx.Client, content: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_decide_and_undo(tmp_path: Path) -> None:
+def test_decide_and_undo_are_idempotent_and_refuse_stale_pages(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     scenes = by_id(read_scenes(folder / "scenes.jsonl"))
     with reviewing(folder) as (link, _), client(link) as page:
         first = sent(1, 0, 0, unchecked=[1, 0, 1])
         assert page.post("/api/decide", json=first).json() == {"last": 1}
-        # Sent again, since the answer was lost: it counts once.
+        # A retry after a lost response counts once.
         assert page.post("/api/decide", json=first).json() == {"last": 1}
         regions = [[1.5, 2, 30, 40]]
         repaint = sent(2, 1, 0, verdict="repaint", regions=regions, unchecked=[1])
         assert page.post("/api/decide", json=repaint).json() == {"last": 2}
-        # Of a page that does not know of the second.
+        # This page is stale: it does not have the second decision.
         assert page.post("/api/decide", json=sent(3, 1, 1)).status_code == 409
         assert page.post("/api/undo", json={"number": 1}).status_code == 409
         assert page.post("/api/undo", json={"number": 9}).status_code == 409
@@ -183,7 +183,7 @@ def test_decide_and_undo(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_server_has_stored_all_that_it_acknowledged(tmp_path: Path) -> None:
+def test_killed_server_has_stored_every_acknowledged_decision(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path, images=6)
     acknowledged = 0
     for start in range(3):
@@ -202,7 +202,7 @@ def test_a_killed_server_has_stored_all_that_it_acknowledged(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_two_reviewers_do_not_see_each_other(tmp_path: Path) -> None:
+def test_two_reviewers_do_not_see_each_others_decisions(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     with (
         reviewing(folder) as (anna, _),
@@ -217,14 +217,14 @@ def test_two_reviewers_do_not_see_each_other(tmp_path: Path) -> None:
         assert his.post("/api/undo", json={"number": 1}).status_code == 409
         reject = sent(2, 0, verdict="reject", reason="other")
         assert his.post("/api/decide", json=reject).json() == {"last": 2}
-        # Its cookie is of another port.
+        # The cookie belongs to the server on the other port.
         assert httpx.get(f"{ben.partition('/?')[0]}/api/review", cookies=dict(hers.cookies)).status_code == 403
     status = spotball("gen", "review", str(folder), "--status")
     assert status.returncode == 0
     assert "anna and ben: verdicts: they agree on 0.0% of 1 images; Cohen's kappa 0.000" in status.stdout
 
 
-def test_an_image_that_is_gone(tmp_path: Path) -> None:
+def test_request_for_a_deleted_image_gets_404(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path)
     with reviewing(folder) as (link, _), client(link) as page:
         scene = by_id(read_scenes(folder / "scenes.jsonl"))[0]
@@ -233,7 +233,7 @@ def test_an_image_that_is_gone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [None, "../secret.png", "/etc/passwd", "images/link.png", "images/none.png", "images"])
-def test_images_outside_the_dataset_are_refused(tmp_path: Path, path: str | None) -> None:
+def test_image_path_missing_or_outside_the_dataset_is_an_error(tmp_path: Path, path: str | None) -> None:
     folder = plain_dataset(tmp_path / "ds", images=1)
     (tmp_path / "secret.png").write_bytes(b"secret")
     (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
@@ -253,13 +253,13 @@ def test_images_outside_the_dataset_are_refused(tmp_path: Path, path: str | None
         (["--host", "256.1.1.1"], "--host 256.1.1.1"),
     ],
 )
-def test_options_that_cannot_be_used(tmp_path: Path, options: list[str], said: str) -> None:
+def test_invalid_reviewer_or_host_is_an_error(tmp_path: Path, options: list[str], said: str) -> None:
     done = spotball("gen", "review", str(plain_dataset(tmp_path, images=1)), *options)
     assert done.returncode == 2
     assert said in done.stderr
 
 
-def test_no_dataset(tmp_path: Path) -> None:
+def test_review_commands_without_a_dataset_exit_with_2(tmp_path: Path) -> None:
     for command in ("review", "apply-review"):
         assert spotball("gen", command, str(tmp_path / "none")).returncode == 2
     assert spotball("gen", "review", str(tmp_path)).returncode == 2

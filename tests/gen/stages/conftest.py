@@ -1,4 +1,4 @@
-"""What the tests of stages share."""
+"""Fixtures that the stage tests share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
-    """PyTorch on one thread: more would only wait for each other, the models being tiny."""
+    """Run PyTorch on one thread. The models are tiny, so more threads only add overhead."""
     import torch
 
     before = torch.get_num_threads()

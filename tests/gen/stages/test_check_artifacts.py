@@ -1,4 +1,4 @@
-"""The stage `check`: what is marked for review, and what the detector says of the painted image."""
+"""Test the stage `check`: marks for review, and the second detection on the inpainted image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BALL = Box(90, 80, 110, 100, 0.9)
 
 
 class Bright:
-    """Takes the ball's place for a ball where its middle is bright; rejects and fails as it is told."""
+    """Detect a ball where the middle of its place is bright. The corner pixel sets a reject or a failure."""
 
     Settings = StageSettings
     name, kind, version, batch_size = "detect", "bright", "1", 4
@@ -66,7 +66,7 @@ def check(work: Path, items: Sequence[Item], detector: Any = None, **settings: A
     return Artifacts(ArtifactSettings(**settings), context).process(items)
 
 
-def test_a_fill_that_is_seen_goes_to_review_first(tmp_path: Path) -> None:
+def test_visible_fill_is_marked_for_review_first(tmp_path: Path) -> None:
     (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")]).items
     assert item.scores["artifact"] > 0.95
     assert item.scores["changed_outside"] == 0
@@ -75,12 +75,12 @@ def test_a_fill_that_is_seen_goes_to_review_first(tmp_path: Path) -> None:
     assert item.notes["check"]["why"] == ["stands out"]
 
 
-def test_over_no_limit_it_does_not(tmp_path: Path) -> None:
+def test_artifact_score_below_limit_is_not_marked_for_review_first(tmp_path: Path) -> None:
     (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")], limit=1.0).items
     assert not item.notes["check"]["review_first"]
 
 
-def test_what_the_detector_sees_again(tmp_path: Path) -> None:
+def test_ball_detected_again_is_scored_and_marked_for_review(tmp_path: Path) -> None:
     items = [
         painted_item(tmp_path, "seen", ball=True),
         painted_item(tmp_path, "gone"),
@@ -93,38 +93,40 @@ def test_what_the_detector_sees_again(tmp_path: Path) -> None:
     assert [(one.item, one.stage, one.error) for one in outcome.failures] == [
         ("failing", "check", "detecting again: dark")
     ]
-    # What it is to be stays as it was.
+    # The check changes neither the boxes nor the frame.
     assert [(item.ball, item.boxes, item.frame) for item in outcome.items] == [
         (item.ball, item.boxes, item.frame) for item in items[:3]
     ]
 
 
 @pytest.mark.parametrize(("detector", "settings"), [(Blind, {}), (Bright, {"detect_again": False})])
-def test_who_does_not_look_is_not_asked(tmp_path: Path, detector: Any, settings: Any) -> None:
+def test_detector_without_sight_or_disabled_gives_no_ball_again_score(
+    tmp_path: Path, detector: Any, settings: Any
+) -> None:
     outcome = check(tmp_path, [painted_item(tmp_path, "seen", ball=True)], detector, **settings)
     assert "ball_again" not in outcome.items[0].scores
 
 
-def test_changes_outside_the_mask(tmp_path: Path) -> None:
+def test_pixels_changed_outside_the_mask_are_counted_and_reported(tmp_path: Path) -> None:
     (item,) = check(tmp_path, [painted_item(tmp_path, "stray", stray=True)], limit=1.0).items
     assert item.scores["changed_outside"] == 1
     assert item.notes["check"]["why"] == ["pixels changed outside the mask"]
 
 
-def test_without_a_mask_what_differs_is_the_region(tmp_path: Path) -> None:
+def test_item_without_a_mask_uses_the_changed_pixels_as_region(tmp_path: Path) -> None:
     item = replace(painted_item(tmp_path, "bare"), mask=None)
     (checked,) = check(tmp_path, [item]).items
     assert checked.scores["artifact"] > 0.95
     assert "changed_outside" not in checked.scores
 
 
-def test_an_item_that_was_not_painted_fails(tmp_path: Path) -> None:
+def test_item_that_was_not_inpainted_fails(tmp_path: Path) -> None:
     outcome = check(tmp_path, [item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "other")])
     assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was inpainted"]
     assert [item.id for item in outcome.items] == ["other"]
 
 
-def test_where_nothing_is_left_untouched(tmp_path: Path) -> None:
+def test_mask_of_the_whole_image_gives_no_artifact_score_and_a_reason(tmp_path: Path) -> None:
     item = painted_item(tmp_path, "all")
     whole = context_of(tmp_path).keep(item, "masks", np.full((180, 320), 255, np.uint8))
     (checked,) = check(tmp_path, [replace(item, mask=whole)]).items
@@ -132,7 +134,7 @@ def test_where_nothing_is_left_untouched(tmp_path: Path) -> None:
     assert checked.notes["check"]["why"] == ["too few untouched regions to compare"]
 
 
-def test_the_batch_does_not_matter(tmp_path: Path) -> None:
+def test_results_do_not_depend_on_the_batch(tmp_path: Path) -> None:
     items = [painted_item(tmp_path, name) for name in ("a", "b")]
     together = check(tmp_path, items).items
     apart = [check(tmp_path, [item]).items[0] for item in items]

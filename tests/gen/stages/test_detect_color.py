@@ -1,4 +1,4 @@
-"""Balls and players by their colors: how many of those in synthetic matches are found, and what is found besides."""
+"""Test the detection of balls and players by color: hits and false detections in synthetic matches."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from spotball_gen.demo.video import write_match
 from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.stages.detect_color import Color, ColorSettings, SportColors
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
+from tests.failures import raises
 from tests.gen.making import context_of, item_of
 
 WIDTH, HEIGHT = 640, 360
@@ -29,12 +30,12 @@ SHOTS = (
     Shot("two balls", 2, 104),
 )
 STANDS = 0.34
-"""Whose feet are above this part of the height is audience, which the truth does not list."""
+"""Persons whose feet are above this fraction of the height are audience, which the ground truth does not list."""
 
 
 @dataclass
 class Match:
-    """A sport's images with what is in them."""
+    """Hold the images of a sport with the true boxes in them."""
 
     items: list[Item]
     balls: list[list[Box]]
@@ -43,7 +44,7 @@ class Match:
 
 @pytest.fixture(scope="module", params=sorted(LOOKS))
 def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Match:
-    """Two images a second, compressed and made smaller as in the demo."""
+    """Return a match at two images per second, compressed and scaled down as in the demo."""
     work = tmp_path_factory.mktemp("work")
     path = work / "match.avi"
     write_match(path, request.param, SHOTS, seed=11, rate=2)
@@ -61,14 +62,14 @@ def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def overlap(a: Box, b: Box) -> float:
-    """Intersection over union."""
+    """Return the intersection over union of two boxes."""
     wide, high = min(a.x2, b.x2) - max(a.x1, b.x1), min(a.y2, b.y2) - max(a.y1, b.y1)
     both = max(wide, 0) * max(high, 0)
     return both / (a.area + b.area - both)
 
 
 def matched(found: list[Box], there: list[Box], least: float = 0.5) -> list[tuple[int, int]]:
-    """Pairs of found and true boxes, the best first, each once."""
+    """Return pairs of detected and true boxes, best first. Each box occurs at most once."""
     pairs = sorted(
         ((overlap(a, b), i, j) for i, a in enumerate(found) for j, b in enumerate(there)), key=lambda pair: -pair[0]
     )
@@ -80,7 +81,7 @@ def matched(found: list[Box], there: list[Box], least: float = 0.5) -> list[tupl
 
 
 @pytest.mark.slow
-def test_every_ball_is_found_and_nothing_else(match: Match, tmp_path: Path) -> None:
+def test_color_detects_every_ball_and_no_false_balls(match: Match, tmp_path: Path) -> None:
     outcome = Color(ColorSettings(), context_of(tmp_path)).process(match.items)
     assert not outcome.rejects
     assert not outcome.failures
@@ -88,7 +89,7 @@ def test_every_ball_is_found_and_nothing_else(match: Match, tmp_path: Path) -> N
     for item, there in zip(outcome.items, match.balls, strict=True):
         found = [box for box in item.boxes if box.label == "ball"]
         pairs = matched(found, there)
-        # Of one that has nearly left the picture, there is too little to be seen.
+        # A ball that has nearly left the image may be missed: too little of it is visible.
         missed = [box for j, box in enumerate(there) if j not in {j for _, j in pairs}]
         assert all(box.width < 6 or box.height < 6 for box in missed)
         assert len(pairs) == len(found)
@@ -98,7 +99,7 @@ def test_every_ball_is_found_and_nothing_else(match: Match, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_most_players_are_found_and_little_else(match: Match, tmp_path: Path) -> None:
+def test_color_detects_most_players_with_few_false_players(match: Match, tmp_path: Path) -> None:
     outcome = Color(ColorSettings(), context_of(tmp_path)).process(match.items)
     counts: Counter[str] = Counter()
     shares: list[float] = []
@@ -109,7 +110,7 @@ def test_most_players_are_found_and_little_else(match: Match, tmp_path: Path) ->
         counts["found"] += len(found)
         counts["right"] += len(pairs)
         for number, box in enumerate(there):
-            # A rim of somebody who is leaving the picture is no whole player.
+            # A player at the edge of the image is only partly visible and is not counted.
             if box.x1 > 0 and box.x2 < WIDTH:
                 counts["whole"] += 1
                 counts["whole found"] += any(j == number for _, j in pairs)
@@ -120,7 +121,7 @@ def test_most_players_are_found_and_little_else(match: Match, tmp_path: Path) ->
 
 
 def scene(tmp_path: Path, sport: str = "drawn") -> Item:
-    """A green ball, a player in pink over orange, and letters in pink."""
+    """Return an image of a green ball, a player with a pink shirt and orange shorts, and pink letters."""
     pixels = np.full((HEIGHT, WIDTH, 3), (120, 122, 126), dtype=np.uint8)
     y, x = np.mgrid[:HEIGHT, :WIDTH] + 0.5
     pixels[(x - 400) ** 2 + (y - 100) ** 2 < 15**2] = (30, 220, 60)
@@ -135,18 +136,18 @@ def scene(tmp_path: Path, sport: str = "drawn") -> Item:
 COLORS = SportColors(ball=(30, 220, 60), shirts=((250, 60, 180),), shorts=((240, 130, 20),))
 
 
-def test_colors_of_another_sport_are_settings(tmp_path: Path) -> None:
+def test_colors_of_another_sport_can_be_set(tmp_path: Path) -> None:
     settings = ColorSettings(colors={"drawn": COLORS})
     (done,) = Color(settings, context_of(tmp_path)).process([scene(tmp_path)]).items
     ball, player = done.boxes
     assert (ball.label, ball.corners) == ("ball", (385, 85, 415, 115))
     assert ball.score > 0.95
-    # The median blur rounds corners, but moves no edge.
+    # The median blur rounds corners but does not move edges.
     assert (player.label, player.corners) == ("player", (100, 126, 130, 240))
     assert player.score > 0.9
 
 
-def test_half_a_ball_scores_half(tmp_path: Path) -> None:
+def test_half_visible_ball_scores_half(tmp_path: Path) -> None:
     item = scene(tmp_path)
     pixels = item.image.copy()
     pixels[100:, 380:420] = 120
@@ -154,7 +155,7 @@ def test_half_a_ball_scores_half(tmp_path: Path) -> None:
     settings = ColorSettings(colors={"drawn": COLORS}, confidence=0)
     (done,) = Color(settings, context_of(tmp_path)).process([half]).items
     (ball,) = (box for box in done.boxes if box.label == "ball")
-    # 30 wide, 15 high, and as full as an ellipse.
+    # The half ball is 30 pixels wide and 15 high, and is filled like an ellipse.
     assert ball.corners == (385, 85, 415, 100)
     assert ball.score == pytest.approx(0.5, abs=0.03)
     strict = settings.model_copy(update={"confidence": 0.6})
@@ -162,12 +163,12 @@ def test_half_a_ball_scores_half(tmp_path: Path) -> None:
     assert [box.label for box in done.boxes] == ["player"]
 
 
-def test_a_sport_without_colors_stops_the_run(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"no colors for 'drawn'\. Add the table \[detect.colors.drawn\]"):
+def test_sport_without_colors_is_an_error(tmp_path: Path) -> None:
+    with raises(OptionError, "missing-option:detect"):
         Color(ColorSettings(), context_of(tmp_path)).process([scene(tmp_path)])
 
 
-def test_an_image_of_one_color_has_nothing(tmp_path: Path) -> None:
+def test_image_of_one_color_has_no_boxes(tmp_path: Path) -> None:
     for value in (0, 120, 255):
         item = item_of(np.full((90, 160, 3), value, dtype=np.uint8), tmp_path, sport="drawn")
         (done,) = Color(ColorSettings(colors={"drawn": COLORS}), context_of(tmp_path)).process([item]).items
@@ -185,6 +186,6 @@ def test_an_image_of_one_color_has_nothing(tmp_path: Path) -> None:
         ({"ball": [1, 2, 300], "shirts": [], "shorts": []}, "less than or equal to 255"),
     ],
 )
-def test_colors_that_cannot_be_used(wrong: dict[str, object], message: str) -> None:
+def test_invalid_colors_are_refused(wrong: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         ColorSettings.model_validate({"colors": {"drawn": wrong}})

@@ -1,4 +1,4 @@
-"""Boxes from files end on the right frame of the right video, at the right place; what is wrong stops the run."""
+"""Test boxes from files: each is placed on the right video, frame and position. Invalid files stop the run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.sports import Sport
 from spotball_gen.stages.detect_file import FileSettings, FromFile
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
+from tests.failures import raises
 from tests.gen.making import context_of, item_of
 
 CLASSES = {"32": "ball", "0": "player"}
 
 
 def item(number: int, video: str = "match", **fields: Any) -> Item:
-    """A frame of a 1920 x 1080 video, of which the middle 1600 x 900 pixels are in the image."""
+    """Return a frame of a 1920 x 1080 video whose image contains the middle 1600 x 900 pixels."""
     source = VideoSource(f"{video}-1a2b3c4d", f"videos/{video}.mp4", "soccer", "", f"{video}.mp4", "")
     notes = {"frames": {"number": number, "size": [1920, 1080], "window": [160, 90, 1760, 990]}}
     ident = f"{source.video}-{number * 40:09d}"
@@ -41,8 +42,8 @@ def corners(done: Item) -> list[tuple[str, list[float]]]:
     return [(box.label, [round(edge, 6) for edge in box.corners]) for box in done.boxes]
 
 
-# In the video's pixels: a ball 800, 450 to 840, 490, and a player half out of the window on the left.
-# (800 - 160) * 640 / 1600 = 256, (450 - 90) * 360 / 900 = 144; 40 pixels are 16.
+# In video pixels, the ball is at 800, 450 to 840, 490, and the left half of the player is outside the window.
+# (800 - 160) * 640 / 1600 = 256, (450 - 90) * 360 / 900 = 144. 40 video pixels are 16 image pixels.
 EXPECTED = [("ball", [256, 144, 272, 160]), ("player", [0, 84, 16, 244])]
 
 
@@ -61,7 +62,7 @@ def write_mot(folder: Path) -> dict[str, Any]:
 
 
 def write_coco(folder: Path) -> dict[str, Any]:
-    # Annotated on pictures of half the video's size.
+    # The images were annotated at half the size of the video.
     data = {
         "images": [
             {"id": 0, "file_name": "match/000026.jpg", "width": 960, "height": 540},
@@ -79,7 +80,9 @@ def write_coco(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("write", [write_yolo, write_mot, write_coco])
-def test_a_box_is_where_it_was_in_the_video(write: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
+def test_boxes_from_each_format_are_mapped_from_video_to_image_pixels(
+    write: Callable[[Path], dict[str, Any]], tmp_path: Path
+) -> None:
     settings = write(tmp_path)
     outcome = stage(tmp_path, **settings).process([item(25)])
     assert not outcome.failures
@@ -87,25 +90,25 @@ def test_a_box_is_where_it_was_in_the_video(write: Callable[[Path], dict[str, An
     assert corners(done) == EXPECTED
     assert [box.score for box in done.boxes] == [0.75, 1.0]
     assert "@" in done.notes["detect"]["file"]
-    # A file that counts from 0 says of the frame before that it is this one.
+    # With `first_frame=0`, the same file describes the next frame.
     (shifted,) = stage(tmp_path, **settings, first_frame=0).process([item(26)]).items
     assert corners(shifted) == EXPECTED
 
 
-def test_where_nothing_was_found_there_is_no_box(tmp_path: Path) -> None:
+def test_frame_without_detections_in_yolo_or_mot_has_no_boxes(tmp_path: Path) -> None:
     for write in (write_yolo, write_mot):
         (done,) = stage(tmp_path, **write(tmp_path)).process([item(900)]).items
         assert done.boxes == ()
 
 
-def test_a_frame_that_coco_does_not_have_fails(tmp_path: Path) -> None:
+def test_frame_missing_from_the_coco_file_fails(tmp_path: Path) -> None:
     outcome = stage(tmp_path, **write_coco(tmp_path)).process([item(25), item(26), item(900)])
     assert [len(done.boxes) for done in outcome.items] == [2, 0]
     (failure,) = outcome.failures
     assert "boxes.json does not contain the image 'match/000901'" in failure.error
 
 
-def test_boxes_in_the_items_own_pixels(tmp_path: Path) -> None:
+def test_boxes_in_image_pixels_are_not_mapped_from_the_video(tmp_path: Path) -> None:
     frame = item(25)
     (tmp_path / f"{frame.id}.txt").write_text("32 0.5 0.5 0.05 0.1")
     settings = {"path": ".", "format": "yolo", "classes": CLASSES, "frame_name": "{id}", "pixels": "image"}
@@ -113,7 +116,7 @@ def test_boxes_in_the_items_own_pixels(tmp_path: Path) -> None:
     assert corners(done) == [("ball", [304, 162, 336, 198])]
 
 
-def test_a_sports_own_classes(tmp_path: Path) -> None:
+def test_class_names_of_a_sport_and_of_the_settings_are_used(tmp_path: Path) -> None:
     settings = write_coco(tmp_path)
     sports = {"soccer": Sport(ball_class="dog", player_class="nobody")}
     made = FromFile(
@@ -125,38 +128,38 @@ def test_a_sports_own_classes(tmp_path: Path) -> None:
     assert [label for label, _ in corners(done)] == ["player"]
 
 
-def test_a_wrong_line_stops_the_run(tmp_path: Path) -> None:
+def test_invalid_line_or_missing_video_file_raises_input_error(tmp_path: Path) -> None:
     settings = write_yolo(tmp_path)
     (tmp_path / "match_27.txt").write_text("32 0.5 0.5 0.1 0.1\n32 500 300 20 20\n")
-    with pytest.raises(InputError, match=r"match_27.txt:2: x: found '500'"):
+    with raises(InputError, "invalid-value:x:2"):
         stage(tmp_path, **settings).process([item(25), item(26)])
     settings = write_mot(tmp_path)
-    with pytest.raises(InputError, match=r"other.csv: file: found no such file"):
+    with raises(InputError, "missing-file:file"):
         stage(tmp_path, **settings).process([item(25), item(25, "other")])
 
 
 @pytest.mark.parametrize("format", ["coco", "yolo", "mot"])
-def test_a_missing_file_is_told_before_any_item(format: str, tmp_path: Path) -> None:
+def test_missing_path_raises_option_error_before_any_item(format: str, tmp_path: Path) -> None:
     (tmp_path / "afile" if format == "yolo" else tmp_path / "afolder").mkdir()
-    with pytest.raises(OptionError, match="does not exist"):
+    with raises(OptionError, "missing-file:detect"):
         stage(tmp_path, path="boxes", format=format, classes=CLASSES)
     wrong = "afile" if format == "yolo" else "afolder"
     if format == "yolo":
         (tmp_path / "afile").rmdir()
         (tmp_path / "afile").write_text("")
-    with pytest.raises(OptionError, match="does not exist"):
+    with raises(OptionError, "missing-file:detect"):
         stage(tmp_path, path=wrong, format=format, classes=CLASSES)
 
 
-def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
+def test_two_videos_with_the_same_box_file_are_an_error(tmp_path: Path) -> None:
     write_mot(tmp_path)
     both = [item(25), item(25, "other")]
-    with pytest.raises(OptionError, match=r"the videos match-1a2b3c4d and other-1a2b3c4d would use the same boxes"):
+    with raises(OptionError, "invalid-option:detect"):
         stage(tmp_path, path="match.csv", format="mot", classes=CLASSES).process(both)
-    # Of one name, in two folders.
+    # Two videos in different folders have the same file name.
     namesake = replace(item(25), source=replace(item(25).source, video="match-5e6f7a8b"))
     for settings in (write_mot(tmp_path), write_yolo(tmp_path)):
-        with pytest.raises(OptionError, match=r"Add \{source\} to `path`"):
+        with raises(OptionError, "invalid-option:detect"):
             stage(tmp_path, **settings).process([item(25), namesake])
     (tmp_path / "match-1a2b3c4d_26.txt").write_text("32 0.5 0.5 0.1 0.1")
     (tmp_path / "match-5e6f7a8b_26.txt").write_text("0 0.5 0.5 0.1 0.1\n0 0.7 0.5 0.1 0.1")
@@ -178,12 +181,12 @@ def test_two_videos_do_not_share_boxes(tmp_path: Path) -> None:
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         FileSettings.model_validate({"path": "boxes", **wrong})
 
 
-def test_the_truth_of_a_match_ends_where_the_frames_stage_put_the_picture(tmp_path: Path) -> None:
+def test_ground_truth_boxes_fit_the_ball_after_the_frames_stage_crops_and_scales(tmp_path: Path) -> None:
     video = tmp_path / "match.avi"
     write_match(video, "synthetic-soccer", (Shot("play", 4, 3),), width=480, height=360, rate=5)
     truth = json.loads(video.with_suffix(".truth.json").read_text())["frames"]
@@ -204,7 +207,7 @@ def test_the_truth_of_a_match_ends_where_the_frames_stage_put_the_picture(tmp_pa
         taken = replace(item_of(frame.image, tmp_path, f"match-{frame.ms}"), source=source, notes=notes)
         (done,) = made.process([taken]).items
         for box in done.boxes:
-            # 480 x 360 cut to 480 x 270 and enlarged by 4/3; the middle of a ball is of its color.
+            # The 480 x 360 frame is cropped to 480 x 270 and enlarged by 4/3. The center of a ball has its color.
             x, y = (int(place) for place in box.center)
             red, green, blue = (int(part) for part in frame.image[y, x])
             assert min(red, green) > blue + 60

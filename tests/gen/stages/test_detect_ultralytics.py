@@ -1,4 +1,4 @@
-"""The detector by ultralytics: with the package where somebody has it, else with a stand-in for its four names."""
+"""Test the ultralytics detector, with the package if it is installed and with a stand-in for its API otherwise."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from spotball_gen.items.sports import Sport
 from spotball_gen.pipeline.registry import find
 from spotball_gen.stages.detect_ultralytics import Ultralytics
 from spotball_gen.stages.detect_yolov8_onnx import YoloV8Onnx
+from tests.failures import raises
 from tests.gen.making import context_of, item_of
 
 pytestmark = pytest.mark.slow
@@ -88,7 +89,7 @@ def stage(model: str, work: Path, sports: Any = None, **settings: Any) -> Ultral
     return detector
 
 
-def test_its_boxes_become_ours(stand_in: ModuleType, tmp_path: Path) -> None:
+def test_ultralytics_boxes_are_converted_and_options_are_passed(stand_in: ModuleType, tmp_path: Path) -> None:
     sizes = [(90, 160), (100, 150), (90, 160)]
     items = [item_of(picture(at, size), tmp_path, f"match-{at:09}") for at, size in enumerate(sizes)]
     outcome = stage("yolov8n.pt", tmp_path, confidence=0.3, overlap=0.5, size=320).process(items)
@@ -100,7 +101,7 @@ def test_its_boxes_become_ours(stand_in: ModuleType, tmp_path: Path) -> None:
     assert stand_in.asked == [(2, options), (1, options)]
 
 
-def test_weights_in_a_file_and_what_a_sport_calls_its_ball(stand_in: ModuleType, tmp_path: Path) -> None:
+def test_weights_file_is_loaded_and_ball_class_of_the_sport_is_used(stand_in: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "mine.pt").write_bytes(b"weights")
     item = item_of(picture(), tmp_path, sport="badminton")
     sports = {"badminton": Sport(ball_class="bird")}
@@ -111,30 +112,30 @@ def test_weights_in_a_file_and_what_a_sport_calls_its_ball(stand_in: ModuleType,
     assert done.notes["detect"] == {"weights": f"mine.pt@{hashlib.sha256(b'weights').hexdigest()[:12]}"}
     assert detector._model.model == str(tmp_path / "mine.pt")
     assert "imgsz" not in stand_in.asked[0][1]
-    with pytest.raises(OptionError, match="has no class 'shuttlecock'"):
+    with raises(OptionError, "unknown-name:detect"):
         stage("mine.pt", tmp_path, {"badminton": Sport(ball_class="shuttlecock")}).process([item])
 
 
-def test_weights_that_cannot_be_loaded(stand_in: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"the file .*nothing\.pt does not exist"):
+def test_missing_or_broken_weights_raise_option_error(stand_in: ModuleType, tmp_path: Path) -> None:
+    with raises(OptionError, "missing-file:detect"):
         stage("./weights/nothing.pt", tmp_path)
     (tmp_path / "broken.pt").write_bytes(b"")
-    with pytest.raises(OptionError, match=r"broken\.pt cannot be loaded: PytorchStreamReader failed\. Correct the"):
+    with raises(OptionError, "unusable-model:detect"):
         stage("broken.pt", tmp_path).process([item_of(picture(), tmp_path)])
 
 
-def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ultralytics_package_raises_option_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert find("detect", "ultralytics") is Ultralytics
     monkeypatch.setitem(sys.modules, "ultralytics", None)
-    with pytest.raises(
-        OptionError, match=r"needs the package ultralytics \(AGPL license\), which the extras do not install"
-    ):
+    with raises(OptionError, "missing-package"):
         stage("yolov8n.pt", tmp_path)
 
 
 @pytest.mark.filterwarnings("default")
-def test_the_package_itself_and_its_export_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random weights, made and exported by the package, read by both kinds."""
+def test_ultralytics_model_and_its_onnx_export_give_the_same_boxes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check that both detectors find the same boxes with random weights that the package creates and exports."""
     package = pytest.importorskip(
         "ultralytics", reason="ultralytics is not installed: no extra has it, for its license and for torchvision"
     )
@@ -176,7 +177,7 @@ def test_the_package_itself_and_its_export_agree(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_a_segmentation_model_gives_players_their_outlines(tmp_path: Path) -> None:
+def test_segmentation_model_gives_players_outlines(tmp_path: Path) -> None:
     item = item_of(picture(), tmp_path)
     (done,) = stage("yolov8n-seg.pt", tmp_path).process([item]).items
     (player,) = (box for box in done.boxes if box.label == "player")

@@ -1,4 +1,4 @@
-"""Sharpness, contrast and motion: against plain loops, and in pictures where it is known what there is."""
+"""Test sharpness, contrast and motion against plain loops and on images with known content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def noise(seed: int, *shape: int) -> NDArray[np.uint8]:
 
 
 def plain_sharpness(gray: NDArray[np.float64]) -> float:
-    """The measure, pixel by pixel; borders are mirrored without their outermost pixel, as OpenCV's are."""
+    """Return the sharpness, computed pixel by pixel. Borders are mirrored without the outermost pixel, as in OpenCV."""
 
     def padded(picture: NDArray[np.float64], by: int) -> NDArray[np.float64]:
         return np.pad(picture, by, mode="reflect")
@@ -53,7 +53,7 @@ def plain_sharpness(gray: NDArray[np.float64]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_sharpness_is_what_plain_loops_find(seed: int) -> None:
+def test_sharpness_and_contrast_equal_a_plain_loop_computation(seed: int) -> None:
     image = cv2.GaussianBlur(noise(seed, 17, 23), (0, 0), 0.5 + seed)
     gray = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     assert sharpness(image) == pytest.approx(plain_sharpness(gray.astype(float)), rel=1e-4)
@@ -61,52 +61,54 @@ def test_sharpness_is_what_plain_loops_find(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(2, 30), st.floats(0.6, 6))
-def test_a_blur_takes_sharpness_and_contrast(seed: int, height: int, width: int, by: float) -> None:
+def test_sharpness_and_contrast_are_in_range_and_blur_does_not_raise_contrast(
+    seed: int, height: int, width: int, by: float
+) -> None:
     image = noise(seed, height, width)
     assert 0 <= sharpness(image) <= 1
     assert 0 <= contrast(image) <= 127.5
-    # So large that a blur of a part of it is one of the whole.
+    # The image is tiled so that it is large compared with the blur, and borders matter little.
     large = np.tile(image, (40 // height + 1, 40 // width + 1, 1))
     assert contrast(cv2.GaussianBlur(large, (0, 0), by)) <= contrast(large)
 
 
 @pytest.mark.parametrize("window", [(15, 1), (1, 15), (9, 9)])
-def test_a_panning_camera_shows_in_either_direction(window: tuple[int, int]) -> None:
+def test_motion_blur_in_either_direction_lowers_sharpness(window: tuple[int, int]) -> None:
     image = np.kron(noise(3, 30, 40), np.ones((6, 6, 1), dtype=np.uint8))
     assert sharpness(image) > 0.7
     assert sharpness(cv2.blur(image, window)) < 0.6 * sharpness(image)
 
 
 @pytest.mark.parametrize("value", [0, 90, 255])
-def test_one_color_is_neither_sharp_nor_of_contrast(value: int) -> None:
+def test_image_of_one_color_has_zero_sharpness_and_contrast(value: int) -> None:
     image = np.full((20, 30, 3), value, dtype=np.uint8)
     assert sharpness(image) == contrast(image) == 0
 
 
 @pytest.fixture(scope="module")
 def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A title for 10 frames, then play."""
+    """Return a video with 10 frames of a title followed by play."""
     path = tmp_path_factory.mktemp("videos") / "match.avi"
     write_match(path, "synthetic-soccer", (Shot("title", 1, 0), Shot("play", 2, 4)), width=320, height=180, rate=10)
     return path
 
 
-def test_motion_is_the_share_of_pixels_that_change(tmp_path: Path) -> None:
+def test_motion_is_the_fraction_of_pixels_that_change(tmp_path: Path) -> None:
     path = tmp_path / "square.avi"
     writer = cv2.VideoWriter(str(path), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter.fourcc(*"MJPG"), 20, (160, 96))
     for frame in range(8):
         pixels = np.full((96, 160, 3), 60, dtype=np.uint8)
-        # Two of the 20 frames of a second are a tenth of it: 16 of 160 columns go, and 16 come.
+        # A tenth of a second is 2 frames at 20 frames per second. In it, the square leaves 16 columns and enters 16.
         pixels[32:64, 8 * frame : 8 * frame + 40] = 220
         writer.write(pixels)
     writer.release()
     exact = 2 * 16 * 32 / (160 * 96)
     for number in (0, 1, 2, 7):
-        # Before the third frame there is none a tenth earlier; 7 - 2 moves as 0 - 2 does.
+        # The first two frames have no frame a tenth of a second earlier, so they are compared with a later one.
         assert motion(str(path), number / 20) == pytest.approx(exact, abs=0.004)
 
 
-def test_a_title_does_not_move_and_a_match_does(video: Path) -> None:
+def test_motion_is_zero_in_a_title_and_positive_in_play(video: Path) -> None:
     assert motion(str(video), 0) == motion(str(video), 0.8) == 0
     assert min(motion(str(video), number / 10) for number in (12, 17, 22, 29)) > 0.01
 
@@ -116,7 +118,7 @@ def item_at(video: Path, work: Path, number: int, pixels: NDArray[np.uint8]) -> 
     return replace(item, time=number / 10, source=VideoSource("match", str(video), "soccer", "", video.name, ""))
 
 
-def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None:
+def test_blurred_flat_and_still_items_are_rejected_with_their_reason(video: Path, tmp_path: Path) -> None:
     sharp = np.kron(noise(5, 30, 40), np.ones((6, 6, 1), dtype=np.uint8))
     smooth = cv2.GaussianBlur(np.kron(noise(5, 5, 7), np.ones((36, 36, 1), dtype=np.uint8)), (0, 0), 8)
     flat = np.full((180, 240, 3), 30, dtype=np.uint8)
@@ -143,7 +145,7 @@ def test_each_is_rejected_for_what_it_lacks(video: Path, tmp_path: Path) -> None
     ]
 
 
-def test_without_a_bound_for_motion_the_video_may_be_gone(tmp_path: Path) -> None:
+def test_video_is_needed_only_if_min_motion_is_set(tmp_path: Path) -> None:
     item = item_at(tmp_path / "gone.avi", tmp_path, 5, np.kron(noise(5, 30, 40), np.ones((6, 6, 1), dtype=np.uint8)))
     (kept,) = Sharpness(SharpnessSettings(), context_of(tmp_path)).process([item]).items
     assert set(kept.scores) == {"sharpness", "contrast"}
@@ -152,6 +154,6 @@ def test_without_a_bound_for_motion_the_video_may_be_gone(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("wrong", [{"min_sharpness": 2}, {"min_contrast": -1}, {"threshold": 0.5}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         SharpnessSettings.model_validate(wrong)

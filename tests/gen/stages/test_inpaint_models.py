@@ -1,4 +1,4 @@
-"""Inpainting by Stable Diffusion XL, FLUX.1 Fill and LaMa: tiny random models, loaded and run for real on the CPU."""
+"""Test inpainting with Stable Diffusion XL, FLUX.1 Fill and LaMa. Tiny random models run on the CPU."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.inpaint_flux_fill import FluxFill
 from spotball_gen.stages.inpaint_lama import Lama
 from spotball_gen.stages.inpaint_stable_diffusion_xl import StableDiffusionXL
+from tests.failures import raises
 from tests.gen.making import context_of, item_of
 from tests.gen.tiny_models import save_flux_fill, save_inpainting_xl
 
@@ -23,7 +24,7 @@ BALL = Box(40, 30, 52, 42)
 
 
 def picture(color: int = 250) -> NDArray[np.uint8]:
-    """Noise with a ball."""
+    """Return an image of noise with a ball."""
     pixels = np.random.default_rng(0).integers(60, 120, (90, 160, 3), dtype=np.uint8)
     y, x = np.mgrid[:90, :160] + 0.5
     pixels[(x - 46) ** 2 + (y - 36) ** 2 <= 36] = color
@@ -56,19 +57,23 @@ class TestDiffusion:
         given = {"model": str(model), "device": "cpu", "steps": 2, "size": 64, "shadow": 0, **settings}
         return kind(kind.Settings.model_validate(given), context_of(work, seed=seed))
 
-    def test_the_ball_is_gone_and_the_rest_unchanged(self, family: tuple[Any, Any, Path], tmp_path: Path) -> None:
+    def test_inpainting_removes_the_ball_and_changes_only_the_mask(
+        self, family: tuple[Any, Any, Path], tmp_path: Path
+    ) -> None:
         kind, _, model = family
         inpainting = self.stage(kind, model, tmp_path)
         white, black = (item_of(picture(color), tmp_path / str(color), ball=BALL) for color in (250, 5))
         one, other = painted(inpainting, white), painted(inpainting, black)
         mask = ball_mask(white, inpainting.settings) > 0
-        # What is inpainted does not depend on the ball.
+        # The inpainted pixels do not depend on the color of the ball.
         assert one.painted is not None
         assert other.painted is not None
         assert (one.painted.array[mask] == other.painted.array[mask]).all()
         assert one.notes["inpaint"]["weights"].startswith(model.name + "@")
 
-    def test_the_seed_decides(self, family: tuple[Any, Any, Path], tmp_path: Path) -> None:
+    def test_same_seed_gives_the_same_image_and_another_seed_a_different_one(
+        self, family: tuple[Any, Any, Path], tmp_path: Path
+    ) -> None:
         kind, _, model = family
         item = item_of(picture(), tmp_path, ball=BALL)
         arrays = [painted(self.stage(kind, model, tmp_path, seed), item).painted for seed in (1, 1, 2)]
@@ -76,21 +81,23 @@ class TestDiffusion:
         assert (first == again).all()
         assert (first != other).any()
 
-    def test_a_model_that_does_not_inpaint_is_refused(self, family: tuple[Any, Any, Path], tmp_path: Path) -> None:
+    def test_model_that_is_not_for_inpainting_raises_option_error(
+        self, family: tuple[Any, Any, Path], tmp_path: Path
+    ) -> None:
         kind, save, _ = family
         other = save(tmp_path / "other", channels=4 if kind is StableDiffusionXL else 16)
         item = item_of(picture(), tmp_path, ball=BALL)
-        with pytest.raises(OptionError, match="not an inpainting model: its network has"):
+        with raises(OptionError, "unusable-model:inpaint"):
             self.stage(kind, other, tmp_path).process([item])
 
 
-def test_flux_has_no_negative_prompt() -> None:
+def test_flux_settings_refuse_a_negative_prompt() -> None:
     with pytest.raises(ValueError, match="negative_prompt"):
         FluxFill.Settings.model_validate({"negative_prompt": "ball"})
 
 
 class TestLama:
-    """A graph with LaMa's inputs and output, whose hole becomes gray."""
+    """Test LaMa with a graph that has its inputs and output and fills the mask with gray."""
 
     @pytest.fixture(autouse=True)
     def _libraries(self) -> None:
@@ -127,7 +134,7 @@ class TestLama:
         return Lama(Lama.Settings.model_validate(given), context_of(work))  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("side", [64, "side"])
-    def test_the_ball_is_gone_and_the_rest_unchanged(self, side: int | str, tmp_path: Path) -> None:
+    def test_inpainting_removes_the_ball_and_changes_only_the_mask(self, side: int | str, tmp_path: Path) -> None:
         inpainting = self.stage(self.write(tmp_path / "lama.onnx", side), tmp_path)
         item = item_of(picture(), tmp_path, ball=BALL)
         done = painted(inpainting, item)
@@ -136,26 +143,26 @@ class TestLama:
         assert np.abs(done.painted.array[inside].astype(int) - 77).mean() < 12
         assert done.notes["inpaint"]["weights"].startswith("lama.onnx@")
 
-    def test_another_range_of_the_output(self, tmp_path: Path) -> None:
+    def test_output_max_scales_the_model_output(self, tmp_path: Path) -> None:
         model = self.write(tmp_path / "lama.onnx")
         item = item_of(picture(), tmp_path, ball=BALL)
         (done,) = self.stage(model, tmp_path, output_max=510).process([item]).items
         assert done.painted is not None
         assert done.painted.array[36, 46].max() < 50
 
-    def test_files_that_are_not_lama(self, tmp_path: Path) -> None:
+    def test_missing_broken_or_other_model_file_raises_option_error(self, tmp_path: Path) -> None:
         item = item_of(picture(), tmp_path, ball=BALL)
-        with pytest.raises(OptionError, match="does not exist"):
+        with raises(OptionError, "missing-file"):
             self.stage(tmp_path / "gone.onnx", tmp_path).process([item])
         (tmp_path / "broken.onnx").write_bytes(b"no model")
-        with pytest.raises(OptionError, match="cannot be loaded"):
+        with raises(OptionError, "unusable-model"):
             self.stage(tmp_path / "broken.onnx", tmp_path).process([item])
         other = self.write(tmp_path / "other.onnx", names=("pixels", "hole"))
-        with pytest.raises(OptionError, match="not LaMa: found the inputs pixels, hole"):
+        with raises(OptionError, "unusable-model"):
             self.stage(other, tmp_path).process([item])
 
 
-def test_without_onnx_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_onnx_runtime_raises_missing_extra_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else find_spec(name))
     with pytest.raises(MissingExtraError):

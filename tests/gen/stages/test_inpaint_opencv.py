@@ -1,4 +1,4 @@
-"""Telea and Navier-Stokes: the ball gone, the rest as it was, the painted place as grained as what is around it."""
+"""Test inpainting with Telea and Navier-Stokes: ball removed, other pixels unchanged, grain like the surroundings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEIGHT, WIDTH = 90, 120
 
 
 def ground(seed: int = 0, grain: float = 4.0) -> NDArray[np.uint8]:
-    """Grass, brighter to the right."""
+    """Return an image of grass that is brighter to the right."""
     rng = np.random.default_rng(seed)
     slope = np.linspace(80, 130, WIDTH)[None, :, None] * np.array([0.6, 1.0, 0.5])
     pixels = np.broadcast_to(slope, (HEIGHT, WIDTH, 3)) + rng.normal(0, grain, (HEIGHT, WIDTH, 3))
@@ -56,7 +56,7 @@ BALL = Box(50, 40, 66, 56)
 
 
 @KINDS
-def test_the_ball_is_gone_and_its_place_is_like_the_ground(kind: type[OpenCVInpainting], tmp_path: Path) -> None:
+def test_inpainted_pixels_match_color_and_slope_of_the_ground(kind: type[OpenCVInpainting], tmp_path: Path) -> None:
     clean = ground()
     done = painted(kind, item_of(with_ball(clean, BALL), tmp_path, ball=BALL), tmp_path)
     assert done.mask is not None
@@ -65,21 +65,23 @@ def test_the_ball_is_gone_and_its_place_is_like_the_ground(kind: type[OpenCVInpa
     inside = done.mask.array > 0
     made, there = done.painted.array[inside].astype(float), clean[inside].astype(float)
     assert np.abs(made.mean(axis=0) - there.mean(axis=0)).max() < 3
-    # As bright to the right as the ground is.
+    # The brightness rises to the right as it does on the ground.
     columns = np.nonzero(inside)[1]
     slopes = [np.polyfit(columns, part[:, 1], 1)[0] for part in (made, there)]
     assert slopes[0] == pytest.approx(slopes[1], abs=0.3)
 
 
 def fine(pixels: NDArray[np.uint8], inside: NDArray[np.bool_]) -> float:
-    """How strong the grain is: deviation from the mean of the four neighbors."""
+    """Return the strength of the grain: the deviation from the mean of the four neighbors."""
     smooth = cv2.filter2D(pixels.astype(np.float32), -1, np.float32([[0, 1, 0], [1, 0, 1], [0, 1, 0]]) / 4)
     return float((pixels - smooth)[inside].std())
 
 
 @KINDS
 @pytest.mark.parametrize("strength", [2.0, 6.0])
-def test_grain_is_as_strong_as_around(kind: type[OpenCVInpainting], strength: float, tmp_path: Path) -> None:
+def test_grain_of_inpainted_pixels_matches_the_surroundings(
+    kind: type[OpenCVInpainting], strength: float, tmp_path: Path
+) -> None:
     clean = ground(grain=strength)
     item = item_of(with_ball(clean, BALL), tmp_path, ball=BALL)
     with_it, without = (painted(kind, item, tmp_path, grain=wanted).painted for wanted in (True, False))
@@ -94,7 +96,7 @@ def test_grain_is_as_strong_as_around(kind: type[OpenCVInpainting], strength: fl
 @KINDS
 @given(st.integers(0, 2**32 - 1), st.floats(0, 110), st.floats(0, 80), st.floats(2, 40), st.floats(0, 1), st.booleans())
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_outside_the_mask_not_a_bit_changes(
+def test_pixels_outside_the_mask_do_not_change(
     kind: type[OpenCVInpainting], tmp_path: Path, seed: int, x: float, y: float, size: float, margin: float, grain: bool
 ) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
@@ -104,13 +106,13 @@ def test_outside_the_mask_not_a_bit_changes(
     assert done.painted is not None
     assert set(np.unique(done.mask.array)) <= {0, 255}
     outside = done.mask.array == 0
-    # As they are read from their files, too.
+    # The stored file must have the same pixels.
     for made in (done.painted.array, PictureFile(done.painted.path).array):
         assert made.shape == pixels.shape
         assert (made[outside] == pixels[outside]).all()
 
 
-def test_what_is_painted_hangs_on_the_item_and_the_seed_not_on_the_batch(tmp_path: Path) -> None:
+def test_inpainted_pixels_depend_on_item_and_seed_but_not_on_the_batch(tmp_path: Path) -> None:
     pixels = with_ball(ground(), BALL)
     items = [item_of(pixels, tmp_path, f"match-{number}", ball=BALL) for number in range(3)]
     together = Telea(PaintingSettings(), context_of(tmp_path / "a", seed=1)).process(items).items
@@ -127,7 +129,7 @@ def test_what_is_painted_hangs_on_the_item_and_the_seed_not_on_the_batch(tmp_pat
     assert not (other.painted.array == arrays[0]).all()
 
 
-def test_an_item_without_a_ball_costs_no_other(tmp_path: Path) -> None:
+def test_item_without_a_ball_fails_and_other_items_are_inpainted(tmp_path: Path) -> None:
     pixels = with_ball(ground(), BALL)
     items = [item_of(pixels, tmp_path, "a"), item_of(pixels, tmp_path, "b", ball=BALL)]
     outcome = NavierStokes(PaintingSettings(), context_of(tmp_path)).process(items)
@@ -136,14 +138,14 @@ def test_an_item_without_a_ball_costs_no_other(tmp_path: Path) -> None:
 
 
 def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
-    """Pixels of 640 x 360 whose centers are in an ellipse, by its center and half its sides."""
+    """Return the pixels of a 640 x 360 image in an ellipse, given by its center and semi-axes."""
     down, across = np.mgrid[:360, :640] + 0.5
     inside: NDArray[np.bool_] = ((across - x) / wide) ** 2 + ((down - y) / high) ** 2 <= 1
     return inside
 
 
 @pytest.mark.slow
-def test_in_matches_balls_are_gone_and_most_shadows_and_players_stay(tmp_path: Path) -> None:
+def test_mask_in_matches_covers_balls_and_most_shadows_and_keeps_players(tmp_path: Path) -> None:
     shadows = []
     for sport, number in itertools.product(sorted(LOOKS), range(12)):
         look = LOOKS[sport]
@@ -162,25 +164,25 @@ def test_in_matches_balls_are_gone_and_most_shadows_and_players_stay(tmp_path: P
         on_player = np.zeros((360, 640), dtype=bool)
         for box in players:
             on_player[int(box.y1) : int(np.ceil(box.y2)), int(box.x1) : int(np.ceil(box.x2))] = True
-        # At the ball's edge, its color mixes with a player's beside it.
+        # At the edge of the ball, its color mixes with the color of an adjacent player.
         assert (done.painted.array == image)[on_player & ~ellipse(*ball.center, *[ball.radius + 2] * 2)].all()
-        # The darker part of its shadow: whether it is painted over, where players' boxes leave most of it.
+        # Check that the darker part of the shadow is inpainted, if most of it is outside the boxes of players.
         shadow = ellipse(*ball.ground, 1.3 * ball.radius, 0.45 * ball.radius)
         seen = shadow & ~on_player
         if seen.sum() > max(0.5 * shadow.sum(), 40):
             shadows.append(float((done.mask.array[seen] > 0).mean()) > 0.8)
     assert len(shadows) > 12
-    # Not all: those that merge with a player's shadow are taken for a part of it.
+    # A shadow that merges with the shadow of a player is treated as part of it and is kept.
     assert np.mean(shadows) > 0.6
 
 
 @pytest.mark.parametrize("wrong", [{"radius": 0}, {"margin": -1}, {"prompt": "grass"}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         PaintingSettings.model_validate(wrong)
 
 
-def test_grain_needs_surroundings() -> None:
+def test_with_grain_without_surroundings_returns_the_image_unchanged() -> None:
     pixels = ground()
     everything = np.full((HEIGHT, WIDTH), 255, dtype=np.uint8)
     assert with_grain(pixels, everything, np.random.default_rng(0)) is pixels

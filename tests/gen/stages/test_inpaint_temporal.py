@@ -1,4 +1,4 @@
-"""Inpainting from neighboring frames of a real file, and from patches where there are none."""
+"""Test inpainting from neighboring frames of a video file, and from patches if there are no neighbors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def match(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def items(match: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
-    """Frames of the match with the true boxes, in which the ball is off the players."""
+    """Return frames of the match with the true boxes, without frames where the ball overlaps a player."""
     work = tmp_path_factory.mktemp("work")
     source = VideoSource("match", str(match), SPORT, "CC0", "match.avi", "0" * 64)
     truth = json.loads(match.with_suffix(".truth.json").read_text())["frames"]
@@ -58,7 +58,7 @@ def items(match: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Item]:
 
 
 def without_ball(item: Item) -> NDArray[np.uint8]:
-    """The moment of an item, drawn without its ball."""
+    """Return the moment of an item, drawn without the ball."""
     moment = Play(Shot("play", SECONDS, SEED), LOOKS[SPORT], WIDTH, HEIGHT).at(item.time)
     image, _ = Painter(LOOKS[SPORT], WIDTH, HEIGHT, SEED).draw(replace(moment, balls=()), round(item.time * 10))
     return image
@@ -83,7 +83,9 @@ def inside(item: Item) -> NDArray[np.bool_]:
 
 
 @pytest.mark.slow
-def test_the_background_is_restored_and_the_rest_unchanged(items: list[Item], tmp_path: Path) -> None:
+def test_temporal_restores_the_background_better_than_telea_inside_the_mask_only(
+    items: list[Item], tmp_path: Path
+) -> None:
     temporal, telea = (painted(kind, items, tmp_path / kind.kind) for kind in (Temporal, Telea))
     for done in temporal:
         assert done.mask is not None
@@ -100,7 +102,7 @@ def test_the_background_is_restored_and_the_rest_unchanged(items: list[Item], tm
 
 
 @pytest.mark.slow
-def test_an_item_s_pixels_depend_on_no_other_item(items: list[Item], tmp_path: Path) -> None:
+def test_inpainted_pixels_do_not_depend_on_other_items(items: list[Item], tmp_path: Path) -> None:
     together = painted(Temporal, items, tmp_path / "a")
     alone = [painted(Temporal, [item], tmp_path / "b")[0] for item in reversed(items)][::-1]
     for one, other in zip(together, alone, strict=True):
@@ -110,7 +112,7 @@ def test_an_item_s_pixels_depend_on_no_other_item(items: list[Item], tmp_path: P
         assert one.notes == other.notes
 
 
-def test_without_its_video_an_item_fails_and_patches_do_not_need_it(items: list[Item], tmp_path: Path) -> None:
+def test_missing_video_fails_temporal_but_not_patches(items: list[Item], tmp_path: Path) -> None:
     gone = replace(items[0], source=replace(items[0].source, path=str(tmp_path / "gone.avi")))
     stage = Temporal(Temporal.Settings.model_validate({}), context_of(tmp_path))
     (failure,) = stage.process([gone]).failures
@@ -120,7 +122,7 @@ def test_without_its_video_an_item_fails_and_patches_do_not_need_it(items: list[
     assert done.notes["inpaint"]["patches"] == 1
 
 
-def test_a_single_picture_is_filled_from_patches(items: list[Item], tmp_path: Path) -> None:
+def test_single_photo_is_filled_from_patches(items: list[Item], tmp_path: Path) -> None:
     cv2.imwrite(str(tmp_path / "photo.png"), items[0].image[..., ::-1])
     photo = replace(items[0], time=0.0, source=replace(items[0].source, path=str(tmp_path / "photo.png")))
     (done,) = painted(Temporal, [photo], tmp_path)
@@ -128,8 +130,8 @@ def test_a_single_picture_is_filled_from_patches(items: list[Item], tmp_path: Pa
     assert (notes["temporal"], notes["patches"], notes["neighbors"], notes["confidence"]) == (0, 1, 0, None)
 
 
-def test_an_enlarged_frame_is_filled_before_it_is_enlarged(tmp_path: Path) -> None:
-    """An enlarged smooth image has less noise than if each of its pixels were rounded, and so has the fill."""
+def test_enlarged_frame_is_filled_at_its_original_size(tmp_path: Path) -> None:
+    """Check that the fill has as little noise as an enlarged smooth image, which has less than a rounded one."""
     y, x = np.mgrid[: HEIGHT // 2, : WIDTH // 2]
     clean = np.dstack([90 + 0.11 * x + 0.07 * y, 100 + 0.05 * x + 0.13 * y, 80 + 0.09 * x - 0.06 * y])
     clean = clean.round().astype(np.uint8)
@@ -139,7 +141,7 @@ def test_an_enlarged_frame_is_filled_before_it_is_enlarged(tmp_path: Path) -> No
     source = VideoSource("photo", str(tmp_path / "photo.png"), "soccer", "", "", "")
     notes = {"frames": {"window": [0, 0, WIDTH // 2, HEIGHT // 2]}}
     picture = PictureFile.write(tmp_path / "frame.png", enlarged)
-    # The player's edges are between the pixels of the smaller frame.
+    # The edges of the player fall between pixels of the smaller frame.
     player = Box(341, 101, 401, 251, label="player")
     item = Item(
         "photo-000000000", source, 0.0, 0, picture, ball=Box(303, 163, 339, 199), players=(player,), notes=notes

@@ -1,4 +1,4 @@
-"""Which cells hold a ball: by hand, against Shapely, against what the core makes of a box."""
+"""Test the cells that contain a ball: found by hand, with Shapely, and with `GroundTruth.from_box`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from spotball_core.overlay import gridded
 from spotball_core.schema.scene import GroundTruth, Scene
 from spotball_gen.items.item import Box
 from spotball_gen.stages.label_cells import Cells, CellsSettings, ball_cells
+from tests.failures import raises
 from tests.gen.making import context_of, item_of
 
 GRID = Grid.standard()
@@ -26,21 +27,21 @@ GRID = Grid.standard()
     ("box", "min_share", "expected"),
     [
         (Box(10, 10, 30, 30), 0.0, ("A1",)),
-        # Cells are 64 x 60; 4 of 20 columns are left of 64.
+        # Cells are 64 x 60 pixels. 4 of the 20 columns are left of x = 64.
         (Box(60, 10, 80, 30), 0.0, ("A1", "A2")),
         (Box(60, 10, 80, 30), 0.19, ("A1", "A2")),
         (Box(60, 10, 80, 30), 0.2, ("A2",)),
         (Box(54, 50, 74, 70), 0.0, ("A1", "A2", "B1", "B2")),
-        # A quarter in each: none has more, and none is larger.
+        # Each cell has a quarter, which is below the minimum, so all cells with the largest area are kept.
         (Box(54, 50, 74, 70), 0.5, ("A1", "A2", "B1", "B2")),
         (Box(54, 50, 75, 70), 0.5, ("A2", "B2")),
         (Box(64, 60, 128, 120), 0.0, ("B2",)),
         (Box(620, 350, 660, 390), 0.0, ("F10",)),
-        # Half of it is outside; of what is inside, a quarter is in E10.
+        # Half of the box is outside the image. A quarter of the inside part is in E10.
         (Box(630, 295, 650, 315), 0.3, ("F10",)),
     ],
 )
-def test_cells_by_hand(box: Box, min_share: float, expected: tuple[str, ...]) -> None:
+def test_ball_cells_of_boxes_equal_cells_found_by_hand(box: Box, min_share: float, expected: tuple[str, ...]) -> None:
     assert ball_cells(box, GRID, min_share=min_share) == expected
 
 
@@ -55,7 +56,7 @@ def balls(draw: st.DrawFn) -> tuple[Grid, Box]:
 
 
 @given(balls(), st.floats(0, 0.99))
-def test_cells_are_those_of_shapely(ball: tuple[Grid, Box], min_share: float) -> None:
+def test_ball_cells_equal_the_cells_from_shapely_areas(ball: tuple[Grid, Box], min_share: float) -> None:
     grid, box = ball
     shape = rectangle(*box.corners)
     areas = {
@@ -69,24 +70,24 @@ def test_cells_are_those_of_shapely(ball: tuple[Grid, Box], min_share: float) ->
     found = ball_cells(box, grid, min_share=min_share)
     assert set(expected) <= set(found)
     assert all(most - areas[label] < 1e-6 for label in set(found) - set(expected))
-    # In index order and all of one grid, as a scene wants them.
+    # The cells are in index order and valid for the grid, as a scene requires.
     assert GroundTruth.from_labels(found, grid).cells == found
 
 
 @given(balls())
-def test_without_a_least_share_they_are_the_cores(ball: tuple[Grid, Box]) -> None:
+def test_ball_cells_with_zero_min_share_equal_ground_truth_from_box(ball: tuple[Grid, Box]) -> None:
     grid, box = ball
     assert ball_cells(box, grid, min_share=0) == GroundTruth.from_box(box.corners, grid).cells
 
 
 @given(balls(), st.floats(0, 0.99), st.floats(0, 0.99))
-def test_a_larger_share_leaves_fewer_cells_but_one(ball: tuple[Grid, Box], a: float, b: float) -> None:
+def test_larger_min_share_gives_fewer_cells_but_at_least_one(ball: tuple[Grid, Box], a: float, b: float) -> None:
     few, many = (set(ball_cells(ball[1], ball[0], min_share=share)) for share in (max(a, b), min(a, b)))
     assert few
     assert few <= many
 
 
-def test_the_stage_puts_them_on_items_for_a_scene(tmp_path: Path) -> None:
+def test_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path: Path) -> None:
     pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
     items = [
         item_of(pixels, tmp_path, "a", ball=Box(54, 50, 74, 70)),
@@ -105,7 +106,7 @@ def test_the_stage_puts_them_on_items_for_a_scene(tmp_path: Path) -> None:
     assert not (tmp_path / "overlays").exists()
 
 
-def test_an_overlay_is_the_image_under_the_grid(tmp_path: Path) -> None:
+def test_overlay_is_the_image_with_the_grid(tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (360, 640, 3), dtype=np.uint8)
     item = item_of(pixels, tmp_path, ball=Box(54, 50, 74, 70))
     Cells(CellsSettings(overlay=True), context_of(tmp_path)).process([item])
@@ -113,8 +114,8 @@ def test_an_overlay_is_the_image_under_the_grid(tmp_path: Path) -> None:
     assert (np.asarray(drawn) == np.asarray(gridded(Pictures.fromarray(pixels), GRID))).all()
 
 
-def test_a_grid_that_cannot_be_drawn_is_refused_before_any_item(tmp_path: Path) -> None:
-    with pytest.raises(GridError, match=r"drawing .* needs"):
+def test_grid_too_small_to_draw_or_min_share_of_one_is_an_error(tmp_path: Path) -> None:
+    with raises(GridError, "invalid-grid"):
         Cells(CellsSettings(overlay=True), context_of(tmp_path, width=7000, height=10))
     with pytest.raises(ValidationError):
         CellsSettings(min_share=1)

@@ -1,4 +1,4 @@
-"""Each rule has an image that breaks it alone; bounds are met exactly; sports have their own."""
+"""Test the plausibility rules: one image breaks each rule, bounds are exact, and sports can set their own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIAGONAL = math.hypot(*SIZE)
 
 LEFT, RIGHT = Box(100, 100, 160, 260, 0.9, "player"), Box(300, 100, 360, 260, 0.8, "player")
 BALL = Box(200, 150, 236, 186, 0.7)
-"""36 across, 40 from the left player."""
+"""A ball that is 36 pixels wide and 40 pixels away from the left player."""
 
 
 def item(*boxes: Box, **fields: Any) -> Item:
@@ -45,7 +45,7 @@ def reason(*boxes: Box, **settings: Any) -> str | None:
     return result.reason if isinstance(result, Reject) else None
 
 
-def test_a_plausible_image_gets_its_ball_and_its_players() -> None:
+def test_plausible_item_gets_ball_players_scores_and_audience_note() -> None:
     fan = Box(400, 10, 410, 30, 0.9, "player")
     unsure = Box(500, 100, 560, 260, 0.2, "player")
     done = judged(LEFT, BALL, fan, RIGHT, unsure)
@@ -90,21 +90,23 @@ def moved(box: Box, dx: float, dy: float = 0) -> Box:
         ((LEFT, RIGHT, BALL), {"max_players": 1, "min_players": 1}, "too many players"),
         ((LEFT, RIGHT, moved(BALL, -41)), {}, "ball over a player"),
         ((LEFT, RIGHT, moved(BALL, -40)), {}, None),
-        # 18 of its 36 columns.
+        # The ball overlaps the player in 18 of its 36 columns.
         ((LEFT, RIGHT, moved(BALL, -58)), {"max_overlap": 0.5}, None),
         ((LEFT, RIGHT, moved(BALL, -59)), {"max_overlap": 0.5}, "ball over a player"),
         ((LEFT, RIGHT, moved(BALL, -39)), {"min_distance": 2 / DIAGONAL}, "ball too near a player"),
         ((LEFT, RIGHT, BALL), {"max_distance": 39 / DIAGONAL}, "ball far from players"),
         ((LEFT, RIGHT, BALL), {"max_distance": 41 / DIAGONAL}, None),
-        # The nearest is audience.
+        # The nearest person is audience and does not count.
         ((LEFT, RIGHT, moved(BALL, 310), Box(550, 150, 560, 170, 0.9, "player")), {}, "ball far from players"),
     ],
 )
-def test_each_rule_at_its_bound(boxes: tuple[Box, ...], settings: dict[str, Any], expected: str | None) -> None:
+def test_each_rule_rejects_only_beyond_its_bound(
+    boxes: tuple[Box, ...], settings: dict[str, Any], expected: str | None
+) -> None:
     assert reason(*boxes, **settings) == expected
 
 
-def test_a_reject_says_what_it_was_decided_by() -> None:
+def test_reject_reports_the_measure_and_its_bound() -> None:
     result = judged(LEFT, RIGHT, moved(BALL, 310))
     assert isinstance(result, Reject)
     assert (result.item, result.stage) == ("match-000001000", "plausibility")
@@ -118,7 +120,7 @@ def test_a_reject_says_what_it_was_decided_by() -> None:
     assert result.detail == "no ball was detected"
 
 
-def test_a_sports_bounds_replace_the_settings_for_it_alone() -> None:
+def test_bounds_of_a_sport_replace_the_settings_for_that_sport_only() -> None:
     assert reason(LEFT, BALL, sport=Sport(bounds={"min_players": 1})) is None
     assert reason(LEFT, BALL, sport=Sport(bounds={"max_size": 0.05})) == "ball too large"
     context = context_of(Path(), sports={"tennis": Sport(bounds={"min_players": 1}), "soccer": Sport()})
@@ -139,7 +141,7 @@ def test_a_sports_bounds_replace_the_settings_for_it_alone() -> None:
         ({"near": 1}, "near"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, float], told: str) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, float], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         RulesSettings.model_validate(wrong)
 
@@ -151,7 +153,7 @@ def boxes(draw: st.DrawFn) -> Box:
 
 
 @given(boxes(), st.lists(boxes(), min_size=1, max_size=4))
-def test_measures_are_those_of_shapely(ball: Box, players: list[Box]) -> None:
+def test_measured_overlap_distance_and_edge_equal_shapely(ball: Box, players: list[Box]) -> None:
     found = measured(ball, players, SIZE)
     shape, others = rectangle(*ball.corners), [rectangle(*player.corners) for player in players]
     overlap = max(shape.intersection(other).area for other in others) / shape.area
@@ -165,7 +167,7 @@ def test_measures_are_those_of_shapely(ball: Box, players: list[Box]) -> None:
 
 
 @given(st.lists(boxes(), max_size=6), st.lists(st.floats(0, 1), max_size=4))
-def test_each_item_ends_once_and_only_with_exactly_one_ball(players: list[Box], scores: list[float]) -> None:
+def test_item_is_kept_only_with_exactly_one_confident_ball(players: list[Box], scores: list[float]) -> None:
     balls = [Box(40.0 * number, 100, 40.0 * number + 20, 120, score) for number, score in enumerate(scores, start=1)]
     result = judged(*players, *balls)
     sure = [ball for ball in balls if ball.score >= 0.3]
@@ -176,7 +178,7 @@ def test_each_item_ends_once_and_only_with_exactly_one_ball(players: list[Box], 
         assert len(sure) == 1 or result.reason == ("several balls" if sure else "no ball")
 
 
-def test_a_box_without_size_is_its_items_failure() -> None:
+def test_box_without_area_fails_only_its_item() -> None:
     stage = Rules(RulesSettings(), context_of(Path()))
     flat = item(LEFT, RIGHT, replace(BALL, x2=BALL.x1))
     outcome: Outcome = stage.process([flat, replace(item(LEFT, RIGHT, BALL), id="good")])

@@ -1,4 +1,4 @@
-"""Balls that other frames confirm, and such that they do not; on synthetic videos whose motion is known."""
+"""Test the confirmation of balls by other frames, on synthetic videos with known motion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Point = tuple[float, float]
 
 
 class RedDots:
-    """A detector that takes each red spot for a ball."""
+    """Detect each red spot as a ball."""
 
     Settings: ClassVar[type[StageSettings]] = StageSettings
     name, kind, version = "detect", "red", "1"
@@ -44,7 +44,7 @@ class RedDots:
 
 
 class Blind(RedDots):
-    """A detector that does not look at the image."""
+    """A detector that declares that it does not use the image."""
 
     sees = False
 
@@ -56,7 +56,7 @@ def found(image: NDArray[np.uint8]) -> tuple[Box, ...]:
 
 
 def video(path: Path, dots: Callable[[float], Sequence[Point]], *, seconds: float = 4.0, cut: float = 99.0) -> Path:
-    """Gray blots with red dots on them; other blots after the cut."""
+    """Write a video of red dots on gray blots. The blots change at the cut."""
     grounds = [cv2.GaussianBlur(textured(seed, width=SIZE[0], height=SIZE[1]), (0, 0), 3) for seed in (1, 2)]
     pictures, times = [], [1000 * number // RATE for number in range(int(seconds * RATE))]
     for time in times:
@@ -70,7 +70,7 @@ def video(path: Path, dots: Callable[[float], Sequence[Point]], *, seconds: floa
 
 
 def item_at(path: Path, time: float, work: Path) -> Item:
-    """The item that the stages before make of a frame."""
+    """Return the item that the earlier stages make from a frame."""
     notes = {"frames": {"number": round(time * RATE), "size": list(SIZE), "window": [0, 0, *SIZE]}}
     capture = cv2.VideoCapture(str(path))
     capture.set(cv2.CAP_PROP_POS_FRAMES, round(time * RATE))
@@ -85,11 +85,11 @@ def stage(work: Path, detector: Any = RedDots, **settings: Any) -> Kalman:
 
 
 def flying(time: float) -> Point:
-    """60 pixels per second to the right, 40 up."""
+    """Return the position of a dot that moves 60 pixels per second to the right and 40 up."""
     return 60 + 60 * time, 150 - 40 * time
 
 
-def test_a_ball_in_flight_gets_its_speed_and_direction(tmp_path: Path) -> None:
+def test_ball_in_flight_gets_its_speed_and_direction(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)])
     (kept,) = stage(tmp_path).process([item_at(path, 2.0, tmp_path)]).items
     assert kept.scores["ball_frames"] == 9
@@ -98,7 +98,7 @@ def test_a_ball_in_flight_gets_its_speed_and_direction(tmp_path: Path) -> None:
     assert kept.notes["track"] == {"frames": 9, "dropped": []}
 
 
-def test_a_ball_of_a_single_frame_is_rejected(tmp_path: Path) -> None:
+def test_ball_in_a_single_frame_is_rejected(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [(100, 100)] if abs(time - 2) < 0.01 else [])
     item = item_at(path, 2.0, tmp_path)
     assert len(item.boxes) == 1
@@ -109,7 +109,7 @@ def test_a_ball_of_a_single_frame_is_rejected(tmp_path: Path) -> None:
     )
 
 
-def test_of_two_balls_the_one_of_a_single_frame_is_removed(tmp_path: Path) -> None:
+def test_second_ball_in_a_single_frame_is_removed(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)] + [(280, 30)] * (abs(time - 2) < 0.01))
     item = item_at(path, 2.0, tmp_path)
     player = Box(10, 10, 30, 60, 0.9, "player")
@@ -123,7 +123,7 @@ def test_of_two_balls_the_one_of_a_single_frame_is_removed(tmp_path: Path) -> No
     assert [round(edge) for edge in kept.notes["track"]["dropped"][0][:2]] == [274, 24]
 
 
-def test_two_balls_that_are_there_both_stay(tmp_path: Path) -> None:
+def test_two_balls_confirmed_by_other_frames_are_both_kept(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [flying(time), (250, 60 + 10 * time)])
     (kept,) = stage(tmp_path).process([item_at(path, 2.0, tmp_path)]).items
     assert len(kept.boxes) == 2
@@ -131,8 +131,8 @@ def test_two_balls_that_are_there_both_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "frames"), [(True, 5), (False, 5)])
-def test_frames_beyond_a_cut_do_not_count(tmp_path: Path, first: bool, frames: int) -> None:
-    # The dot is there for the whole of one shot, and never in the other.
+def test_frames_beyond_a_cut_are_not_used(tmp_path: Path, first: bool, frames: int) -> None:
+    # The dot is visible during one whole shot and absent from the other.
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)] if (time < 2) == first else [], cut=2.0)
     item = item_at(path, 1.95 if first else 2.05, tmp_path)
     around = neighbors(item, SIZE, seconds=1.0, fps=4)
@@ -142,7 +142,7 @@ def test_frames_beyond_a_cut_do_not_count(tmp_path: Path, first: bool, frames: i
     assert kept.scores["ball_frames"] == frames
 
 
-def test_neighbors_are_the_wanted_frames(tmp_path: Path) -> None:
+def test_neighbors_have_the_requested_times_and_no_duplicates(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [(40 + 60 * time, 90)])
     item = item_at(path, 2.0, tmp_path)
     around = neighbors(item, SIZE, seconds=0.5, fps=10)
@@ -150,7 +150,7 @@ def test_neighbors_are_the_wanted_frames(tmp_path: Path) -> None:
     for part in around:
         (box,) = found(part.image)
         assert abs(box.center[0] - (40 + 60 * (2 + part.offset))) < 2
-    # At a video's ends there are fewer, and none twice where it has fewer frames than are wanted.
+    # There are fewer neighbors at the ends of a video, and no duplicates if `fps` exceeds its frame rate.
     assert {round(part.offset, 2) for part in neighbors(item_at(path, 0.0, tmp_path), SIZE, seconds=1, fps=4)} == {
         0.25, 0.5, 0.75, 1.0,
     }  # fmt: skip
@@ -158,7 +158,7 @@ def test_neighbors_are_the_wanted_frames(tmp_path: Path) -> None:
     assert len({part.offset for part in dense}) == len(dense) == 8
 
 
-def test_exact_neighbors_round_to_the_others_and_include_the_item_s_own_frame(tmp_path: Path) -> None:
+def test_exact_neighbors_round_to_plain_ones_and_include_the_frame_of_the_item(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [(40 + 60 * time, 90)])
     item = item_at(path, 2.0, tmp_path)
     larger = 400, 225
@@ -172,7 +172,7 @@ def test_exact_neighbors_round_to_the_others_and_include_the_item_s_own_frame(tm
     assert np.abs(own - item.image).max() <= 1
 
 
-def test_nothing_is_decided_where_nothing_can_be_said(tmp_path: Path) -> None:
+def test_items_that_cannot_be_tracked_are_kept_and_an_unreadable_video_fails(tmp_path: Path) -> None:
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)])
     item = item_at(path, 2.0, tmp_path)
     gone = replace(item, source=replace(item.source, path=str(tmp_path / "gone.mkv")))

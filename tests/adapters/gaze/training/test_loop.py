@@ -1,4 +1,4 @@
-"""The network and the loop: each part against another way to make it, and what training on each set does."""
+"""Test the network, the training loop, and the effect of training on each set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SIDE = 64
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread() -> Iterator[None]:
-    """More would wait for each other on small pictures."""
+    """Use one thread, because more threads are slower on small images."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -50,7 +50,7 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PictureTensors]:
-    """600 pictures to train on, in two versions, and 300 to test with, in small."""
+    """Return 600 small training images in two versions, and 300 test images."""
     folder = tmp_path_factory.mktemp("sets")
     plans = {**training_plans(600, 0), "other": validation_plans(300, 0)}
     for name, some in plans.items():
@@ -70,7 +70,7 @@ def network(seed: int) -> TwoPaths:
 class TestLoss:
     @settings(max_examples=25, deadline=None)
     @given(st.integers(0, 2**32 - 1))
-    def test_is_the_cross_entropy(self, seed: int) -> None:
+    def test_missed_equals_the_cross_entropy_computed_with_plain_loops(self, seed: int) -> None:
         generator = np.random.default_rng(seed)
         heatmap, target = generator.random((5, 7)) + 1e-3, generator.random(2)
         blot = np.array(
@@ -85,10 +85,10 @@ class TestLoss:
         expected = -(blot / blot.sum() * np.log(heatmap / heatmap.sum())).sum()
         found = missed(torch.tensor(heatmap)[None], torch.tensor(target)[None])
         assert float(found) == pytest.approx(expected, rel=1e-6)
-        # How high a heatmap is as a whole does not matter.
+        # The scale of the heatmap does not matter.
         assert float(missed(torch.tensor(7 * heatmap)[None], torch.tensor(target)[None])) == pytest.approx(float(found))
 
-    def test_is_least_for_the_blot_itself(self) -> None:
+    def test_missed_is_smallest_for_the_target_distribution(self) -> None:
         targets = torch.tensor([[0.3, 0.6]])
         middles = (torch.arange(64) + 0.5) / 64
         squares = (middles - 0.3).square()[None, :] + (middles - 0.6).square()[:, None]
@@ -98,24 +98,24 @@ class TestLoss:
         for _ in range(20):
             assert float(missed(best * torch.exp(0.3 * torch.randn_like(best)), targets)) > least
 
-    def test_an_empty_heatmap_is_very_wrong_but_a_number(self) -> None:
+    def test_missed_of_an_empty_heatmap_is_large_but_finite(self) -> None:
         found = missed(torch.zeros(1, 8, 8), torch.tensor([[0.5, 0.5]]))
         assert 50 < float(found) < math.inf
 
 
 class TestNetwork:
-    def test_heatmaps_are_shares(self) -> None:
+    def test_two_paths_returns_heatmaps_that_sum_to_one(self) -> None:
         found = network(0)(torch.randn(3, 3, SIDE, SIDE), [None, (0.1, 0.1, 0.4, 0.5), (0.0, 0.0, 1.0, 1.0)])
         assert found.shape == (3, CELLS, CELLS)
         assert found.min() >= 0
         assert torch.allclose(found.sum((1, 2)), torch.ones(3))
 
-    def test_without_a_head_it_looks_at_the_whole_picture(self) -> None:
+    def test_two_paths_without_a_face_box_uses_the_whole_image(self) -> None:
         model, image = network(0).eval(), torch.randn(1, 3, SIDE, SIDE)
         assert torch.equal(model(image, [None]), model(image, [(0.0, 0.0, 1.0, 1.0)]))
         assert not torch.equal(model(image, [None]), model(image, [(0.2, 0.2, 0.6, 0.6)]))
 
-    def test_cut_out_is_what_a_slice_is(self) -> None:
+    def test_cut_out_equals_a_slice_of_the_image(self) -> None:
         images = torch.randn(2, 3, 32, 32)
         boxes = torch.tensor([[0.25, 0.5, 0.75, 1.0], [0.0, 0.0, 0.5, 0.5]])
         found = cut_out(images, boxes, 16)
@@ -124,7 +124,7 @@ class TestNetwork:
 
 
 class TestLoop:
-    def test_the_rate_falls_as_half_a_cosine(self, sets: dict[str, PictureTensors]) -> None:
+    def test_train_lowers_the_learning_rate_along_a_half_cosine(self, sets: dict[str, PictureTensors]) -> None:
         few, schedule = some(sets[AGREE], 40), Schedule(epochs=4, batch=16, rate=1e-3, last_rate=1e-5)
         heard: list[int] = []
         epochs = train(
@@ -135,12 +135,12 @@ class TestLoop:
         assert (epochs[0].rate, epochs[0].loss) == (None, None)
         assert heard == [0, 1, 2, 3, 4]
 
-    def test_a_seed_decides_all(self, sets: dict[str, PictureTensors]) -> None:
+    def test_train_is_reproducible_with_the_same_seed(self, sets: dict[str, PictureTensors]) -> None:
         few, schedule = some(sets[AGREE], 40), Schedule(epochs=2)
         first, again, other = (train(network(seed), few, few, schedule, seed=seed, device="cpu") for seed in (0, 0, 1))
         assert first == again != other
 
-    def test_the_distance_is_of_the_predicted_points(self, sets: dict[str, PictureTensors]) -> None:
+    def test_epoch_distance_is_the_mean_distance_of_the_predicted_points(self, sets: dict[str, PictureTensors]) -> None:
         few, model = some(sets[DISAGREE], 40), network(0)
         epochs = train(model, few, few, Schedule(epochs=1), seed=0, device="cpu")
         away = [
@@ -149,7 +149,7 @@ class TestLoop:
         ]
         assert epochs[-1].distance == pytest.approx(np.mean(away), rel=1e-5)
 
-    def test_no_choice_is_a_wrong_one(self) -> None:
+    def test_accuracy_by_condition_counts_missing_choices_as_wrong(self) -> None:
         stimuli = [stimulus(0), stimulus(1), stimulus(3)]
         choices = [stimuli[0].gaze_target, None, stimuli[2].gaze_target]
         trials = [
@@ -158,7 +158,7 @@ class TestLoop:
         ]
         assert accuracy_by_condition(trials, stimuli) == {"congruent": 1.0, "natural": 0.5}
 
-    def test_in_memory_is_what_the_files_hold(self, tmp_path: Path) -> None:
+    def test_in_memory_returns_the_normalized_pixels_and_targets_of_the_files(self, tmp_path: Path) -> None:
         from PIL import Image
 
         draw_set(validation_plans(2, 1), tmp_path, size=32, seed=1)
@@ -174,7 +174,7 @@ class TestLoop:
 
 @pytest.mark.parametrize("seed", [0, 1])
 class TestHeadBias:
-    """Chance is a third; margins are far from what runs differ by."""
+    """Test the head bias after training. Chance is 1/3, and the margins are larger than the variation of runs."""
 
     @pytest.fixture
     def right(self, sets: dict[str, PictureTensors], seed: int) -> dict[str, dict[str, float]]:
@@ -184,7 +184,9 @@ class TestHeadBias:
             for name in (AGREE, DISAGREE)
         }
 
-    def test_comes_where_heads_tell_all_and_goes_where_they_do_not(self, right: dict[str, dict[str, float]]) -> None:
+    def test_head_bias_appears_if_heads_agree_with_eyes_and_vanishes_if_they_disagree(
+        self, right: dict[str, dict[str, float]]
+    ) -> None:
         agree, disagree = right[AGREE], right[DISAGREE]
         assert agree["congruent"] > 0.75
         assert agree["incongruent"] < 0.2

@@ -1,4 +1,4 @@
-"""The sets: what differs between them, and what they are as files."""
+"""Test the image sets for gaze training and their files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import CONDITIONS, Stimulus, read_stimuli
 from spotball_core.gaze.power.observers import factorial_design
 from tests.adapters.gaze.made import stimulus
+from tests.failures import raises
 
 
 class TestPlans:
-    def test_the_two_sets_differ_in_the_heads_alone(self) -> None:
+    def test_training_sets_differ_only_in_the_head_target(self) -> None:
         plans = training_plans(1500, 0)
         for one, other in zip(plans[AGREE], plans[DISAGREE], strict=True):
             assert one.key == other.key
@@ -41,28 +42,28 @@ class TestPlans:
         shares = [np.mean([one.stimulus.condition == c for one in plans[DISAGREE]]) for c in CONDITIONS]
         assert shares == pytest.approx([333 / 1368, 333 / 1368, 702 / 1368], abs=0.02)
 
-    def test_each_stimulus_comes_once_before_any_comes_again(self) -> None:
+    def test_validation_plans_contain_each_stimulus_once_before_repeating(self) -> None:
         plans = validation_plans(1368, 0)
         said = {one.stimulus.model_copy(update={"stimulus_id": "x"}).model_dump_json() for one in plans}
         assert len(said) == len({one.key for one in plans}) == 1368
 
-    def test_a_seed_draws_its_own(self) -> None:
+    def test_training_plans_depend_only_on_the_seed(self) -> None:
         first, again, other = (training_plans(50, seed)[DISAGREE] for seed in (0, 0, 1))
         assert first == again != other
 
-    def test_sets_share_no_look(self) -> None:
+    def test_validation_and_test_plans_share_no_key_with_the_training_plans(self) -> None:
         keys = [{one.key for one in plans} for plans in (*training_plans(50, 0).values(), validation_plans(50, 0))]
         assert keys[0] == keys[1]
         assert keys[0].isdisjoint(keys[2])
         assert keys[0].isdisjoint({one.key for one in design_plans()})
 
-    def test_the_test_is_the_main_studys_design(self) -> None:
+    def test_design_plans_equal_the_factorial_design_of_the_main_study(self) -> None:
         plans = design_plans()
         assert [one.stimulus.condition for one in plans] == [one.condition for one in factorial_design()]
         assert [one.stimulus.gaze for one in plans] == [one.gaze for one in factorial_design()]
         assert len({one.stimulus.stimulus_id for one in plans}) == 1368
 
-    def test_pictures_of_one_scene_and_head_share_their_look(self) -> None:
+    def test_design_plans_with_the_same_key_differ_only_in_the_gaze_target(self) -> None:
         groups: dict[tuple[str, ...], list[Stimulus]] = defaultdict(list)
         for one in design_plans():
             groups[one.key].append(one.stimulus)
@@ -73,7 +74,7 @@ class TestPlans:
 
 
 class TestFiles:
-    def test_as_they_were_drawn(self, tmp_path: Path) -> None:
+    def test_read_set_returns_the_stimuli_faces_and_images_of_draw_set(self, tmp_path: Path) -> None:
         plans = training_plans(6, 3)[DISAGREE]
         draw_set(plans, tmp_path / "set", size=48, seed=3)
         found = read_set(tmp_path / "set")
@@ -88,7 +89,7 @@ class TestFiles:
             with Image.open(found.images / str(one.image)) as image:
                 assert (image.size, image.mode) == ((48, 48), "RGB")
 
-    def test_it_does_not_matter_how_many_processes_draw(self, tmp_path: Path) -> None:
+    def test_draw_set_writes_the_same_files_with_any_number_of_jobs(self, tmp_path: Path) -> None:
         plans = validation_plans(70, 0)
         for jobs in (1, 2):
             draw_set(plans, tmp_path / str(jobs), size=32, seed=0, jobs=jobs)
@@ -103,7 +104,7 @@ def photos(n: int = 120) -> list[Stimulus]:
 
 
 class TestSplit:
-    def test_each_photo_is_in_one_part(self, tmp_path: Path) -> None:
+    def test_split_photos_puts_each_photo_into_one_part_by_condition(self, tmp_path: Path) -> None:
         known = photos()
         parts = split_photos(known, {"1003": (0.1, 0.1, 0.2, 0.2)}, tmp_path, 0)
         together = [one for part in parts.values() for one in part]
@@ -116,23 +117,23 @@ class TestSplit:
         (holder,) = (name for name, part in parts.items() if any(one.stimulus_id == "1003" for one in part))
         assert read_set(tmp_path / holder, tmp_path).faces == {"1003": (0.1, 0.1, 0.2, 0.2)}
 
-    def test_by_its_seed(self, tmp_path: Path) -> None:
+    def test_split_photos_depends_only_on_the_seed(self, tmp_path: Path) -> None:
         one, same, other = (split_photos(photos(), {}, tmp_path / str(i), seed) for i, seed in enumerate((0, 0, 1)))
         assert one == same != other
 
-    def test_attention_checks_are_left_out(self, tmp_path: Path) -> None:
+    def test_split_photos_excludes_attention_checks(self, tmp_path: Path) -> None:
         known = [one.model_copy(update={"attention_check": one.stimulus_id == "1000"}) for one in photos()]
         parts = split_photos(known, {}, tmp_path, 0)
         assert "1000" not in {one.stimulus_id for part in parts.values() for one in part}
 
-    def test_too_few(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="2 photos are too few"):
+    def test_split_photos_of_too_few_photos_is_an_error(self, tmp_path: Path) -> None:
+        with raises(OptionError, "cannot-estimate"):
             split_photos(photos(2), {}, tmp_path, 0)
 
-    def test_without_points(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match="has no position for"):
+    def test_split_photos_without_object_positions_is_an_error(self, tmp_path: Path) -> None:
+        with raises(OptionError, "missing-value"):
             split_photos([stimulus(number) for number in range(60)], {}, tmp_path, 0)
 
-    def test_conditions_stand_in_the_order_of_the_papers_table(self) -> None:
+    def test_conditions_of_returns_the_conditions_in_the_order_of_the_paper(self) -> None:
         assert conditions_of(photos()) == ["congruent", "incongruent", "natural"]
         assert conditions_of(photos(2)) == ["natural"]

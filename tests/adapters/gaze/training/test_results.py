@@ -1,4 +1,4 @@
-"""Accuracy over seeds: numbers against SciPy and plain counting, the table and the figure read back."""
+"""Test the summary of accuracy over seeds, its table and its figure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ N_EPOCHS = 10
 
 
 def course(end: float) -> tuple[Epoch, ...]:
-    """From a third to some share, in a straight line; the other conditions stay."""
+    """Return epochs whose incongruent accuracy goes linearly from 1/3 to `end`; the other conditions are constant."""
     steps = np.linspace(1 / 3, end, N_EPOCHS + 1)
     return tuple(
         Epoch(
@@ -47,7 +47,7 @@ def course(end: float) -> tuple[Epoch, ...]:
 
 
 def answered(name: str, wrong: Sequence[int]) -> list[Trial]:
-    """Everything right but some stimuli, which have no choice."""
+    """Return trials with the right choice, except for the stimuli at `wrong`, which have no choice."""
     return [
         Trial(respondent=name, stimulus_id=one.stimulus_id, choice=None if place in wrong else one.gaze_target)
         for place, one in enumerate(STIMULI)
@@ -80,7 +80,7 @@ def share_right(wrong: Sequence[int], condition: str) -> float:
 
 
 class TestNumbers:
-    def test_over_seeds_is_students(self) -> None:
+    def test_over_returns_mean_sd_and_student_t_interval_of_the_log_odds(self) -> None:
         values = [0.5, 0.61, 0.55, 0.7]
         found = Over.of(values)
         odds = np.log(np.array(values) / (1 - np.array(values)))
@@ -89,7 +89,7 @@ class TestNumbers:
         assert (found.mean, found.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert Over.of([0.4]) == Over(mean=0.4, sd=None, ci95=None, seeds=(0.4,))
 
-    def test_accuracy_is_what_counting_gives(self) -> None:
+    def test_report_accuracy_equals_the_counted_share_of_right_choices(self) -> None:
         found = {one.set: one for one in report().sets}
         assert list(found) == [AGREE, DISAGREE]
         for name, one in found.items():
@@ -98,7 +98,7 @@ class TestNumbers:
                 expected = tuple(share_right(WRONG[run], condition) for run in one.respondents)
                 assert one.accuracy[condition].seeds == pytest.approx(expected)
 
-    def test_the_difference_is_seed_by_seed(self) -> None:
+    def test_report_difference_is_computed_per_seed(self) -> None:
         found = report().difference
         assert found is not None
         one, other = (
@@ -107,25 +107,25 @@ class TestNumbers:
         )
         assert found["natural"].seeds == pytest.approx((one, other))
 
-    def test_guessing_on_the_same_pictures(self) -> None:
+    def test_report_chance_is_the_mean_of_one_over_the_number_of_objects(self) -> None:
         found = report()
         for condition, chance in found.chance.items():
             mine: list[Stimulus] = [one for one in STIMULI if one.condition == condition]
             assert found.n_test[condition] == len(mine)
             assert chance == pytest.approx(np.mean([1 / len(one.objects) for one in mine]))
 
-    def test_epochs_are_over_seeds(self) -> None:
+    def test_report_epochs_summarize_the_seeds(self) -> None:
         last = report().sets[0].epochs[-1]
         assert (last.epoch, last.loss) == (N_EPOCHS, pytest.approx(3.95))
         assert last.accuracy["incongruent"].seeds == pytest.approx((0.05, 0.05))
         assert report().sets[0].epochs[0].loss is None
 
-    def test_json_and_back(self) -> None:
+    def test_report_survives_a_json_round_trip(self) -> None:
         assert TrainingReport.model_validate_json(report().model_dump_json()) == report()
 
 
 class TestTable:
-    def test_says_each_mean_with_its_spread(self) -> None:
+    def test_table_shows_mean_and_standard_deviation_and_the_signature(self) -> None:
         found = report()
         over = found.sets[0].accuracy["incongruent"]
         cell = f"{100 * over.mean:.1f} ± {100 * (over.sd or 0):.1f}"
@@ -136,13 +136,13 @@ class TestTable:
             assert found.signature in text
             assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
 
-    def test_photos_are_not_called_synthetic(self) -> None:
+    def test_table_of_photos_does_not_mention_synthetic_images(self) -> None:
         settings = TrainingSettings(model="two-paths", data="0123456789", seeds=2)
         assert "synthetic" not in to_text(report(settings))
 
 
 class TestFigure:
-    def test_a_panel_for_each_set_and_a_line_for_each_condition(self) -> None:
+    def test_chart_has_one_panel_per_set_and_one_line_per_condition(self) -> None:
         chart = training_chart(report())
         assert [panel.title for panel in chart.panels] == ["Trained on: agree", "Trained on: disagree"]
         for panel, end in zip(chart.panels, (0.05, 0.85), strict=True):
@@ -150,14 +150,14 @@ class TestFigure:
             assert [point.step for point in panel.lines[1].points] == list(range(N_EPOCHS + 1))
             assert panel.lines[1].points[-1].value == pytest.approx(end)
 
-    def test_nothing_lies_over_anything(self) -> None:
+    def test_figure_texts_do_not_overlap(self) -> None:
         found = report()
         figure = training_chart(found).draw([0, 1], FigureFrame("Accuracy", (found.signature,)))
         assert not touching(figure)
         assert {"0", "2", "4", "10"} <= set(texts(figure))
         assert "3" not in texts(figure)
 
-    def test_as_files(self, tmp_path: Path) -> None:
+    def test_write_figure_writes_png_and_svg(self, tmp_path: Path) -> None:
         write_figure(report(), tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["gaze-training.png", "gaze-training.svg"]
         assert (tmp_path / "gaze-training.png").read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""One person removed for good: looked for in the bytes of every file of the study."""
+"""Test the deletion of a participant by searching the bytes of every file of the study."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.adapters.study import made
 from tests.adapters.study.people import command
 from tests.adapters.study.stored import simulate
 from tests.cli.process import spotball
+from tests.failures import raises
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def traces(study: Path, label: str) -> list[bytes]:
-    """What only this person's rows hold: their label, platform IDs, and the browser's ids of their events."""
+    """Return what only this participant's rows contain: label, platform IDs, and event ids of the browser."""
     with closing(sqlite3.connect(study / STUDY)) as connection:
         rows = connection.execute(
             "SELECT event, received_at FROM events JOIN participants ON participant_id = id WHERE participant = ?",
@@ -44,12 +45,12 @@ def traces(study: Path, label: str) -> list[bytes]:
 
 
 def held(study: Path, texts: list[bytes]) -> set[str]:
-    """The study's files that hold any of the texts."""
+    """Return the study's files that contain any of the texts."""
     return {path.name for path in study.iterdir() if any(text in path.read_bytes() for text in texts)}
 
 
 def contents(study: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row by whose it is."""
+    """Return all rows by participant."""
     found: dict[str, list[tuple[object, ...]]] = {}
     with closing(sqlite3.connect(study / STUDY)) as connection:
         queries = (
@@ -66,7 +67,7 @@ def contents(study: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("how", ["label", "prolific"])
-def test_the_bytes_are_gone_and_nobody_else_is_touched(study: Path, how: str) -> None:
+def test_delete_removes_all_bytes_of_one_participant_and_no_other_rows(study: Path, how: str) -> None:
     label = "synthetic-0-3"
     theirs, before = traces(study, label), contents(study)
     assert held(study, theirs) == {STUDY, IDENTITIES}
@@ -79,9 +80,9 @@ def test_the_bytes_are_gone_and_nobody_else_is_touched(study: Path, how: str) ->
     assert contents(study) == {who: rows for who, rows in before.items() if who != label}
 
 
-def test_what_was_deleted_before_by_other_means_goes_too(study: Path) -> None:
+def test_delete_removes_bytes_of_rows_deleted_by_another_program(study: Path) -> None:
     theirs = traces(study, "synthetic-0-2")
-    # As a program does that knows nothing of secure deletion.
+    # Delete the rows like a program that does not use secure deletion.
     with closing(sqlite3.connect(study / STUDY)) as connection, connection:
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute("DELETE FROM events WHERE participant_id = 2")
@@ -91,7 +92,7 @@ def test_what_was_deleted_before_by_other_means_goes_too(study: Path) -> None:
     assert held(study, theirs) == set()
 
 
-def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
+def test_delete_removes_a_participant_with_only_a_platform_id(study: Path) -> None:
     with StudyStore(study) as store, store.identities_file.transaction() as identities:
         (one, *_) = store.identities()
         insert_identity(identities, type(one)("synthetic-ghost", "prolific", "synthetic-pid", "s", "t"))
@@ -101,26 +102,26 @@ def test_who_has_an_id_and_nothing_else_can_go(study: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--participant", "--prolific"])
-def test_nobody_of_that_name(study: Path, option: str) -> None:
+def test_delete_of_an_unknown_participant_is_an_error(study: Path, option: str) -> None:
     before = contents(study)
-    with pytest.raises(OptionError, match="there is no participant nobody"):
+    with raises(OptionError, "unknown-name"):
         command("delete", study, option, "nobody")
     assert contents(study) == before
 
 
-def test_one_of_two_ways_to_say_who(study: Path) -> None:
+def test_delete_requires_exactly_one_of_participant_and_prolific(study: Path) -> None:
     for who in ([], ["--participant", "a", "--prolific", "b"]):
-        with pytest.raises(OptionError, match="--participant and --prolific"):
+        with raises(OptionError, "conflicting-options"):
             command("delete", study, *who)
 
 
-def test_a_folder_without_a_study_is_left_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no answers are stored"):
+def test_delete_in_a_folder_without_a_study_is_an_error(tmp_path: Path) -> None:
+    with raises(OptionError, "wrong-folder"):
         deletion.delete(tmp_path, participant="a")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_refused_in_one_line_while_the_server_runs(study: Path) -> None:
+def test_delete_while_the_server_runs_is_a_one_line_error(study: Path) -> None:
     before = contents(study)
     with made.serving(study):
         done = spotball("study", "delete", study, "--participant", "synthetic-0-1")
@@ -130,7 +131,7 @@ def test_refused_in_one_line_while_the_server_runs(study: Path) -> None:
     assert contents(study) == before
 
 
-def test_a_reader_that_keeps_traces_is_told_of(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delete_is_an_error_while_another_program_reads_the_file(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = traces(study, "synthetic-0-1")
     monkeypatch.setattr(deletion, "PATIENCE", 0.1)
     holding = (
@@ -145,10 +146,10 @@ def test_a_reader_that_keeps_traces_is_told_of(study: Path, monkeypatch: pytest.
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
-        with pytest.raises(StoreError, match="another program has this file open"):
+        with raises(StoreError, "unusable-store"):
             deletion.delete(study, participant="synthetic-0-1")
         reader.communicate()
-    # The rows are gone; the same again takes the traces, too.
-    with pytest.raises(OptionError, match="there is no participant synthetic-0-1"):
+    # The rows are gone. A second call also removes the remaining bytes.
+    with raises(OptionError, "unknown-name"):
         deletion.delete(study, participant="synthetic-0-1")
     assert held(study, theirs) == set()

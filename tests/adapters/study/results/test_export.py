@@ -1,4 +1,4 @@
-"""What an export holds is what the store's events say, whichever form it has."""
+"""Test that exports in every format contain what the stored events contain."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from tests.adapters.study.people import command, confirmed, label
 from tests.adapters.study.stored import Clock, simulate, store_participant
 from tests.cli.process import spotball
 from tests.conftest import examples
+from tests.failures import raises
 
 N = 20
 READERS = {"jsonl": pl.read_ndjson, "csv": pl.read_csv, "parquet": pl.read_parquet}
@@ -40,7 +41,7 @@ READERS = {"jsonl": pl.read_ndjson, "csv": pl.read_csv, "parquet": pl.read_parqu
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sports, 6 images and 2 checks each, and twenty synthetic participants of whom some fail and some stop."""
+    """Create a study of two sports and 20 simulated participants; some fail the checks, some do not finish."""
     folder = made.study(tmp_path_factory.mktemp("export"), sports=("soccer", "volleyball"))
     simulate(folder, N, population=Population(guesses="uniform", unfinished=0.2, careless=0.3))
     return folder
@@ -68,7 +69,7 @@ def rows_of(path: Path) -> list[tuple[object, ...]]:
 
 
 def expected(study: Path, labels: set[str]) -> list[tuple[object, ...]]:
-    """Rows of responses, from the stored events by plain loops; explanations aside."""
+    """Return the rows of responses without explanations, from the stored events by plain loops."""
     return [
         (trial["sport"], trial["image"], RESPONDENT, "human", "base", number, who, label(row, col))
         for who, trial, cells in confirmed(study)
@@ -78,17 +79,17 @@ def expected(study: Path, labels: set[str]) -> list[tuple[object, ...]]:
 
 
 def failing(study: Path) -> set[str]:
-    """Who clicked outside C2 on a check, from the stored events."""
+    """Return the participants who clicked outside C2 on a check, from the stored events."""
     return {who for who, trial, cells in confirmed(study) if trial["check"] and any(cell != [3, 2] for cell in cells)}
 
 
 def finished(study: Path) -> set[str]:
-    """Who answered all 8 images."""
+    """Return the participants who answered all 8 images."""
     return {who for who, n in Counter(who for who, _, _ in confirmed(study)).items() if n == 8}
 
 
 @pytest.mark.parametrize("form", list(READERS))
-def test_the_kept_are_those_who_finished_and_missed_no_check(study: Path, tmp_path: Path, form: str) -> None:
+def test_export_keeps_participants_who_finished_and_passed_all_checks(study: Path, tmp_path: Path, form: str) -> None:
     said = exported(study, tmp_path / f"human.{form}")
     kept = finished(study) - failing(study)
     assert 0 < len(kept) < len(finished(study)) < N
@@ -99,15 +100,15 @@ def test_the_kept_are_those_who_finished_and_missed_no_check(study: Path, tmp_pa
     assert f"{len(finished(study) & failing(study))} participants excluded by the rule checks" in said
 
 
-def test_explanations_are_the_reasoning_of_first_clicks(study: Path, tmp_path: Path) -> None:
+def test_export_stores_explanations_as_reasoning_of_the_first_click(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human.jsonl")
     said = Counter((row[5], row[6]) for row in rows_of(tmp_path / "human.jsonl") if row[8] is not None)
     assert {sample for sample, _ in said} == {1}
-    # init asks for as many as there are images, which are 6.
+    # `init` sets the number of explanations to the number of images, which is 6.
     assert set(said.values()) == {6}
 
 
-def test_people_have_the_name_they_are_given(study: Path, tmp_path: Path) -> None:
+def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "a.csv", "--keep-all")
     exported(study, tmp_path / "b.csv", "--keep-all", "--respondent", " our-team ")
     a, b = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
@@ -119,10 +120,10 @@ def test_people_have_the_name_they_are_given(study: Path, tmp_path: Path) -> Non
         assert not (tmp_path / name).exists()
 
 
-def test_a_study_beside_other_people_is_pooled_only_by_name_or_on_demand(study: Path, tmp_path: Path) -> None:
+def test_score_of_two_studies_with_the_same_respondent_requires_pool(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "paper", "--keep-all", "--respondent", "human")
     exported(study, tmp_path / "mine", "--keep-all", "--respondent", "human")
-    # The same answers of other people.
+    # Give the same answers to other participants.
     path = tmp_path / "paper/responses-people.jsonl"
     pl.read_ndjson(path).with_columns(participant=pl.format("p{}", "participant")).write_ndjson(path)
     done = spotball("score", tmp_path / "paper", tmp_path / "mine", "--bootstrap", "0")
@@ -140,7 +141,7 @@ def test_a_study_beside_other_people_is_pooled_only_by_name_or_on_demand(study: 
     ]
 
 
-def test_keep_all_and_unfinished(study: Path, tmp_path: Path) -> None:
+def test_export_options_keep_all_unfinished_and_exclude_select_participants(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "a.csv", "--keep-all")
     assert {str(row[6]) for row in rows_of(tmp_path / "a.csv")} == finished(study)
     exported(study, tmp_path / "b.csv", "--keep-all", "--unfinished")
@@ -150,7 +151,7 @@ def test_keep_all_and_unfinished(study: Path, tmp_path: Path) -> None:
     assert finished(study) >= {str(row[6]) for row in rows_of(tmp_path / "c.csv")} >= finished(study) - failing(study)
 
 
-def test_a_folder_is_a_dataset_and_says_who_is_excluded(study: Path, tmp_path: Path) -> None:
+def test_export_to_a_folder_writes_a_dataset_and_the_exclusions(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human", "--keep-all")
     assert sorted(path.name for path in (tmp_path / "human").iterdir()) == [
         "clicks.csv",
@@ -184,20 +185,20 @@ def test_a_folder_is_a_dataset_and_says_who_is_excluded(study: Path, tmp_path: P
         assert group["metrics"]["accuracy"]["value"] == pytest.approx(right[group["sport"]] / n[group["sport"]])
 
 
-def test_another_form_takes_the_place_of_the_first(study: Path, tmp_path: Path) -> None:
+def test_export_in_another_format_replaces_the_first(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human")
     exported(study, tmp_path / "human", "--format", "parquet")
     assert sorted(path.name for path in (tmp_path / "human").glob("responses*")) == ["responses-people.parquet"]
 
 
-def test_the_dataset_of_other_scenes_is_left_alone(study: Path, tmp_path: Path) -> None:
+def test_export_into_a_dataset_with_other_scenes_is_an_error(study: Path, tmp_path: Path) -> None:
     write_scenes(read_scenes(study.parent / "data/scenes.jsonl")[:3], tmp_path / "other/scenes.jsonl")
-    with pytest.raises(OptionError, match="other scenes"):
+    with raises(OptionError, "output-exists:--out"):
         exported(study, tmp_path / "other")
     assert [path.name for path in (tmp_path / "other").iterdir()] == ["scenes.jsonl"]
 
 
-def test_platform_ids_are_in_no_export_and_not_beside_the_answers(study: Path, tmp_path: Path) -> None:
+def test_platform_ids_are_only_in_the_identities_file(study: Path, tmp_path: Path) -> None:
     with reading(study) as reader:
         persons = [identity.person.encode() for identity in reader.identities()]
     assert len(persons) == N
@@ -210,8 +211,8 @@ def test_platform_ids_are_in_no_export_and_not_beside_the_answers(study: Path, t
     assert all(person in (study / "identities.sqlite").read_bytes() for person in persons)
 
 
-def test_checks_that_are_no_controls_are_not_scored(tmp_path: Path) -> None:
-    # Soccer 6 is a check here, though its ball is removed.
+def test_export_excludes_checks_that_are_not_controls(tmp_path: Path) -> None:
+    # Soccer 6 is a check in this study, although it is not a control.
     changes = {
         'checks = ["7", "8"]': 'checks = ["6", "7"]',
         '"5", "6"]': '"5"]',
@@ -224,34 +225,36 @@ def test_checks_that_are_no_controls_are_not_scored(tmp_path: Path) -> None:
     assert "excluded: 2 answers to checks" in said
 
 
-def test_a_file_of_another_kind_is_refused(people: list[Participation], design: StudyDesign, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="expected a file name ending in"):
+def test_export_to_an_unknown_file_type_is_an_error(
+    people: list[Participation], design: StudyDesign, tmp_path: Path
+) -> None:
+    with raises(OptionError, "unsupported-format"):
         write_file(people, design, tmp_path / "human.xlsx")
 
 
-def test_nobody_left_is_said(study: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no participant finished and passed all exclusion rules"):
+def test_export_without_remaining_participants_is_an_error(study: Path, tmp_path: Path) -> None:
+    with raises(OptionError, "no-data"):
         exported(study, tmp_path / "a.csv", "--exclude", "fast", "--min-seconds", "9999")
     assert not (tmp_path / "a.csv").exists()
 
 
-def test_a_study_that_was_changed_since_is_not_read_wrongly(study: Path, tmp_path: Path) -> None:
+def test_export_of_a_study_changed_after_the_answers_is_an_error(study: Path, tmp_path: Path) -> None:
     other = made.study(tmp_path, sports=("soccer", "volleyball"))
     for name in ("study.sqlite", "identities.sqlite"):
         (other / name).write_bytes((study / name).read_bytes())
     made.change(other, {"per_image = 3": "per_image = 2"})
-    with pytest.raises(StoreError, match="do not fit the current study"):
+    with raises(StoreError, "unusable-store"):
         exported(other, tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
 
 
-def test_what_people_did_at_the_server_comes_out(tmp_path: Path) -> None:
+def test_export_contains_the_answers_given_at_the_server(tmp_path: Path) -> None:
     study = made.study(tmp_path, images=4, checks=1)
     with made.running(study) as address:
         for prolific in (None, {"pid": "synthetic-person", "study": "s", "session": "t"}):
             with httpx.Client(base_url=address) as client:
                 made.Person(client, prolific=prolific).whole()
-        # While it runs.
+        # Export while the server runs.
         exported(study, tmp_path / "human")
     with reading(study) as reader:
         labels = {one.participant for one in reader.participants()}
@@ -274,7 +277,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> StudyDesign:
 
 
 def doing(design: StudyDesign, number: int, answers: list[tuple[tuple[tuple[int, int], ...], int]]) -> Iterator[Event]:
-    """A participant who clicks, takes so many clicks back, clicks the same again and confirms."""
+    """Yield events of a participant who clicks, undoes some clicks, repeats them and confirms."""
     clock = Clock(generator_for(0, str(number)))
     given = iter(answers)
     for stage in ("consent", "instructions"):
@@ -298,7 +301,7 @@ def doing(design: StudyDesign, number: int, answers: list[tuple[tuple[tuple[int,
 
 @settings(max_examples=examples(25))
 @over(st.lists(st.lists(one_answer, min_size=8, max_size=8), min_size=1, max_size=3), st.sampled_from(FORMS))
-def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
+def test_export_contains_the_confirmed_cells_after_any_clicks_and_undos(
     plain: StudyDesign, clicked: list[list[tuple[tuple[tuple[int, int], ...], int]]], form: Form
 ) -> None:
     wanted: Counter[tuple[str, str, str]] = Counter()
@@ -323,7 +326,7 @@ def test_whatever_is_clicked_and_taken_back_comes_out_as_it_was_confirmed(
     assert {tuple(row[:3]): row[3] for row in counted.select("image", "participant", "cell", "n").rows()} == wanted
 
 
-def test_accuracy_and_bonus_say_the_same(people: list[Participation], study: Path, tmp_path: Path) -> None:
+def test_bonus_matches_the_exported_accuracy(people: list[Participation], study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human", "--keep-all")
     shares = dict(pl.read_csv(tmp_path / "human/participants.csv").select("participant", "accuracy").rows())
     command("bonus", study, "--out", tmp_path / "bonus.csv")

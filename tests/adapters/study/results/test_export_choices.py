@@ -1,4 +1,4 @@
-"""What comes out of a study of choices."""
+"""Test the export of a choice study."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from spotball_core.random import generator_for
 from tests.adapters.study import made
 from tests.adapters.study.people import command
 from tests.adapters.study.stored import Clock, store_participant
+from tests.failures import raises
 
 OPTIONS = ("cup", "vase", "book")
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Photos 1 to 4 and the check 9; the gazer looks at the vase. Ann is always right, Bob misses the check."""
+    """Create a study of photos 1 to 4 and check 9, with target vase. Ann is always right, Bob misses 2 and 9."""
     folder = tmp_path_factory.mktemp("choices")
     (folder / "data").mkdir()
     Image.new("RGB", (640, 360), "gray").save(folder / "data/photo.png")
@@ -58,7 +59,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study"
 
 
-def test_who_misses_a_check_is_left_out(study: Path, tmp_path: Path) -> None:
+def test_export_excludes_a_participant_who_misses_a_check(study: Path, tmp_path: Path) -> None:
     command("export", study, "--out", tmp_path / "mine.csv")
     rows = pl.read_csv(tmp_path / "mine.csv", infer_schema=False)
     assert rows.columns == list(TRIALS)
@@ -67,12 +68,12 @@ def test_who_misses_a_check_is_left_out(study: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("with_stimuli", [True, False])
-def test_they_are_trials_of_the_second_task(study: Path, tmp_path: Path, with_stimuli: bool) -> None:
+def test_exported_choices_are_read_as_gaze_trials(study: Path, tmp_path: Path, with_stimuli: bool) -> None:
     command("export", study, "--out", tmp_path / "out", "--keep-all")
     assert set(COLUMNS) - {"sample"} <= set(TRIALS)
     photos = read_stimuli(study.parent / "data/stimuli.csv") if with_stimuli else ()
     trials = read_trials(tmp_path / "out/trials.csv", photos)
-    # The check is left out, and counted, of each of the two.
+    # The check is excluded from the trials of both participants, and counted.
     assert (len(trials.frame), trials.n_checks) == (8, 2)
     assert trials.respondents == ["human"]
     command("export", study, "--out", tmp_path / "mine.csv", "--keep-all", "--respondent", "mine")
@@ -83,7 +84,7 @@ def test_they_are_trials_of_the_second_task(study: Path, tmp_path: Path, with_st
     assert (fourth["response_time"], fourth["prompt_id"]) == (2.5, "base")
 
 
-def test_all_of_it_in_a_folder(study: Path, tmp_path: Path) -> None:
+def test_export_to_a_folder_writes_trials_and_participants(study: Path, tmp_path: Path) -> None:
     command("export", study, "--out", tmp_path / "out", "--keep-all")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["participants.csv", "trials.csv"]
     rows = pl.read_csv(tmp_path / "out/trials.csv", schema_overrides={"stimulus_id": pl.String})
@@ -106,11 +107,11 @@ def test_all_of_it_in_a_folder(study: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_bonus_is_by_accuracy_on_the_photos(study: Path, tmp_path: Path) -> None:
+def test_bonus_uses_the_accuracy_on_photos_without_checks(study: Path, tmp_path: Path) -> None:
     assert "2 bonuses, 1.75 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv")
     assert "1 bonuses, 1.00 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv", "--kept")
 
 
-def test_the_release_has_no_choices(study: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="stores clicks"):
+def test_export_of_choices_as_a_release_is_an_error(study: Path, tmp_path: Path) -> None:
+    with raises(OptionError, "invalid-option"):
         command("export", study, "--out", tmp_path / "release", "--format", "release")

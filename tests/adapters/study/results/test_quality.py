@@ -1,4 +1,4 @@
-"""Signs of answers and explanations that were given without looking: by hand, and for people who did look."""
+"""Test the signs of careless answers and explanations, with examples made by hand and published data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ answers = st.lists(st.tuples(cells, cells, cells), min_size=FEWEST, max_size=30)
 
 
 class TestPatterns:
-    def test_near_identical_is_half_a_cell_apart_whatever_the_order_of_clicks(self) -> None:
+    def test_repeated_share_counts_nearly_identical_answers_in_any_order_of_clicks(self) -> None:
         same: Places = ((3, 5), (3, 6))
         turned, beside, far = ((3, 6), (3, 5)), ((3, 5), (3, 7)), ((3, 7), (3, 8))
         assert repeated_share([same] * 4 + [turned] * 2 + [beside] * 2 + [far] * 2) == 0.8
@@ -29,30 +29,30 @@ class TestPatterns:
     @pytest.mark.parametrize(
         ("one_by_one", "share"),
         [
-            # Along a row, then the next: 38 of 39 moves are one to the right, but for 3 to a new row.
+            # Row by row: 36 of 39 moves go one cell to the right, and 3 go to a new row.
             ([((i // 10 + 1, i % 10 + 1),) for i in range(40)], 36 / 39),
-            # Every third image alike.
+            # The answer repeats on every third image.
             ([((1, 1),), ((2, 5),), ((6, 9),)] * 4, 1.0),
-            # One and the same cell is repeated, not patterned.
+            # The same cell on every image counts as repeated, not as patterned.
             ([((3, 3),)] * 12, 0.0),
         ],
     )
-    def test_by_hand(self, one_by_one: list[Places], share: float) -> None:
+    def test_pattern_share_matches_examples_made_by_hand(self, one_by_one: list[Places], share: float) -> None:
         assert pattern_share(one_by_one) == pytest.approx(share)
 
     @over(answers)
-    def test_shares(self, some: list[Places]) -> None:
+    def test_repeated_and_pattern_shares_are_in_range(self, some: list[Places]) -> None:
         repeated, patterned = repeated_share(some), pattern_share(some)
         assert repeated is not None
         assert patterned is not None
         assert 1 / len(some) <= repeated <= 1
         assert 0 <= patterned <= 1
-        # Which image comes when has nothing to do with repeating.
+        # The order of images does not affect the repeated share.
         assert repeated_share(some[::-1]) == repeated
 
     @pytest.mark.real
-    def test_of_people_who_looked_none_is_flagged(self, real_release: Path) -> None:
-        """The published clicks; the docstrings quote these shares."""
+    def test_shares_of_the_published_participants_are_low(self, real_release: Path) -> None:
+        """Check the shares of the published clicks, which docstrings quote."""
         clicks = pl.read_csv(real_release / "data/responses/humans/soccer_clicks.csv").sort("id", "order", "click")
         shares = []
         for _, of_person in clicks.group_by("id"):
@@ -77,7 +77,7 @@ class TestExplanations:
             "Tüm oyuncular sağa bakıyor",
         ],
     )
-    def test_what_people_write(self, text: str) -> None:
+    def test_genuine_explanation_is_not_low_quality(self, text: str) -> None:
         assert not is_low_quality(text)
 
     @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ class TestExplanations:
             ".....",
         ],
     )
-    def test_what_says_nothing(self, text: str) -> None:
+    def test_meaningless_explanation_is_low_quality(self, text: str) -> None:
         assert is_low_quality(text)
 
-    def test_the_question_is_no_answer(self) -> None:
+    def test_explanation_that_repeats_the_question_is_low_quality(self) -> None:
         question = "Why do you think so? Please say in a sentence or two what in the image made you choose."
         assert is_low_quality(question.lower().removesuffix("choose."), question)
         assert not is_low_quality("I think so because of the image of two arms", question)
 
-    def test_duplicates(self) -> None:
+    def test_duplicated_counts_repeated_explanations_per_participant(self) -> None:
         long = "the players look at the ball on the left"
         texts = {"a": [long, "her arm is up"], "b": [f"  {long.upper()}! "], "c": ["her arm is up", "Her arm is up."]}
-        # What "a" and "c" both wrote is short, and may be chance.
+        # The text that "a" and "c" share is short, and may coincide by chance.
         assert duplicated(texts) == {"a": 1, "b": 1, "c": 2}
 
 
@@ -116,7 +116,7 @@ class TestFlags:
     def flags(self, someone: Participation, seconds: float = 2.0) -> set[str]:
         return set(Exclusion(tuple(RULES), min_seconds=seconds).reasons(someone))
 
-    def test_fast_is_by_either_clock(self) -> None:
+    def test_rule_fast_uses_browser_and_server_times(self) -> None:
         slow = person(*[given("D5", "A1", seconds=9)] * 3)
         assert self.flags(with_quality(slow, server_seconds=2.0)) == set()
         assert self.flags(with_quality(slow, server_seconds=1.9)) == {"fast"}
@@ -125,15 +125,17 @@ class TestFlags:
 
     @pytest.mark.parametrize(("share", "flagged"), [(0.49, False), (0.5, True), (None, False)])
     @pytest.mark.parametrize(("field", "rule"), [("repeated", "repeated"), ("patterned", "patterned")])
-    def test_half_of_the_images(self, field: str, rule: str, share: float | None, flagged: bool) -> None:
+    def test_repeated_and_patterned_rules_flag_from_half_of_the_images(
+        self, field: str, rule: str, share: float | None, flagged: bool
+    ) -> None:
         assert (rule in self.flags(with_quality(person(given("D5", "A1")), **{field: share}))) is flagged
 
-    def test_choices_repeat_by_chance(self) -> None:
+    def test_rule_repeated_has_a_higher_threshold_for_choices(self) -> None:
         chosen = replace(given("cup"), places=((0, 1),))
         assert self.flags(with_quality(person(chosen, given("vase")), repeated=0.6)) == set()
         assert self.flags(with_quality(person(chosen, given("vase")), repeated=0.9)) == {"repeated"}
 
-    def test_half_of_the_explanations(self) -> None:
+    def test_explanation_rules_flag_from_half_of_the_explanations(self) -> None:
         said = [replace(given("D5", "A1"), explanation="They look there.") for _ in range(4)]
         for field, rule in (("poor_explanations", "explanations"), ("duplicated_explanations", "duplicates")):
             assert self.flags(with_quality(person(*said), **{field: 1})) == set()

@@ -1,4 +1,4 @@
-"""The published release's layout: what its own soccer clicks are, put into a study and taken out again."""
+"""Test exports in the layout of the published release, also with the release's own soccer clicks."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from spotball_core.schema.scene import GridShape, Scene
 from tests.adapters.study import made
 from tests.adapters.study.people import command, confirmed
 from tests.adapters.study.stored import Clock, simulate, store_participant
+from tests.failures import raises
 
 CLICKS = "data/responses/humans/soccer_clicks.csv"
 
 
 class TestSmall:
-    """Synthetic participants, of two sports that the layout has."""
+    """Test simulated participants of two sports that the layout supports."""
 
     @pytest.fixture
     def study(self, tmp_path: Path) -> Path:
@@ -43,7 +44,7 @@ class TestSmall:
         simulate(folder, 6, population=Population(unfinished=0, careless=0))
         return folder
 
-    def test_is_what_the_importer_reads(self, study: Path, tmp_path: Path) -> None:
+    def test_release_export_is_read_back_by_the_importer(self, study: Path, tmp_path: Path) -> None:
         out = tmp_path / "release"
         command("export", study, "--out", out, "--format", "release")
         command("export", study, "--out", tmp_path / "human.jsonl", "--respondent", "human")
@@ -57,7 +58,7 @@ class TestSmall:
         ours = pl.read_ndjson(tmp_path / "human.jsonl").filter(~pl.col("image").is_in(controls))
         assert ours.select(COLUMNS).sort(COLUMNS).rows() == release.responses.sort(COLUMNS).rows()
 
-    def test_order_counts_checks_which_are_left_out(self, study: Path, tmp_path: Path) -> None:
+    def test_release_order_column_counts_checks_that_are_excluded(self, study: Path, tmp_path: Path) -> None:
         command("export", study, "--out", tmp_path / "release", "--format", "release")
         with (tmp_path / "release" / CLICKS).open(newline="") as file:
             rows = [tuple(row.values()) for row in csv.DictReader(file)]
@@ -68,18 +69,18 @@ class TestSmall:
             for number, (row, col) in enumerate(cells, start=1)
         ]
 
-    def test_the_same_again_replaces_it_and_others_files_are_left_alone(self, study: Path, tmp_path: Path) -> None:
+    def test_release_export_replaces_itself_but_not_other_files(self, study: Path, tmp_path: Path) -> None:
         out = tmp_path / "release"
         for _ in range(2):
             command("export", study, "--out", out, "--format", "release")
         (out / "data/responses/models").mkdir()
         (out / "data/responses/models/mine.csv").write_text("mine")
         before = (out / CLICKS).read_bytes()
-        with pytest.raises(OptionError, match="contains other files of a release"):
+        with raises(OptionError, "output-exists:--out"):
             command("export", study, "--out", out, "--format", "release", "--keep-all")
         assert (out / CLICKS).read_bytes() == before
 
-    def test_images_without_a_box_are_said_to_have_no_truth(self, study: Path, tmp_path: Path) -> None:
+    def test_release_export_reports_images_without_a_ball_box(self, study: Path, tmp_path: Path) -> None:
         known = read_scenes(tmp_path / "data/scenes.jsonl")
         boxless = [known[0].model_copy(update={"ball_box": None}), *known[1:]]
         write_scenes(boxless, tmp_path / "data/scenes.jsonl")
@@ -90,21 +91,23 @@ class TestSmall:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"sport": "curling"}, "--format release does not support the sport 'curling'"),
+        ({"sport": "curling"}, "invalid-option"),
         (
             {"grid": GridShape(rows=3, cols=5)},
-            "soccer/1 has the grid 3x5@640x360, but the release format requires 6x10@640x360",
+            "different-grids",
         ),
-        ({"image": "a1"}, "the image id 'a1' is not a number"),
+        ({"image": "a1"}, "invalid-value"),
     ],
 )
-def test_what_the_layout_has_no_place_for(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_release_export_of_an_unsupported_sport_grid_or_image_is_an_error(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
     made.dataset(tmp_path / "data", images=2, checks=1)
     known = [scene.model_copy(update=change) for scene in read_scenes(tmp_path / "data/scenes.jsonl")[:1]]
     write_scenes(known, tmp_path / "data/scenes.jsonl")
     init_study(tmp_path / "data", tmp_path / "study")
     simulate(tmp_path / "study", 1, population=Population(unfinished=0))
-    with pytest.raises(OptionError, match=said):
+    with raises(OptionError, said):
         command("export", tmp_path / "study", "--out", tmp_path / "release", "--format", "release")
     assert not (tmp_path / "release").exists()
 
@@ -127,13 +130,17 @@ def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.mark.real
 class TestPublished:
-    """The release's soccer clicks as events of fifty participants; what they clicked on checks is not in it."""
+    """Test the release's soccer clicks as events of 50 participants; the release lacks clicks on checks."""
 
-    def test_clicks_come_back_byte_for_byte(self, published: Path, real_release: Path, tmp_path: Path) -> None:
+    def test_published_clicks_are_exported_byte_for_byte(
+        self, published: Path, real_release: Path, tmp_path: Path
+    ) -> None:
         command("export", published, "--out", tmp_path / "release", "--format", "release")
         assert (tmp_path / "release" / CLICKS).read_bytes() == (real_release / CLICKS).read_bytes()
 
-    def test_responses_are_those_of_the_import(self, published: Path, real_release: Path, tmp_path: Path) -> None:
+    def test_responses_of_published_clicks_match_the_import(
+        self, published: Path, real_release: Path, tmp_path: Path
+    ) -> None:
         command("export", published, "--out", tmp_path / "human", "--respondent", "human")
         release = import_release(real_release)
         people = release.responses.filter(pl.col("respondent") == "human")
@@ -145,10 +152,12 @@ class TestPublished:
         assert tests.select(COLUMNS).sort(COLUMNS).rows() == people.sort(COLUMNS).rows()
         assert read_counts(tests, scenes).table.equals(read_counts(people, scenes).table)
 
-    def test_replication_gives_the_same_figures(self, published: Path, real_release: Path, tmp_path: Path) -> None:
+    def test_replication_of_the_exported_release_gives_the_same_figures(
+        self, published: Path, real_release: Path, tmp_path: Path
+    ) -> None:
         out = tmp_path / "release"
         command("export", published, "--out", out, "--format", "release")
-        # What a study has no part in is the release's own.
+        # Copy the parts that a study does not contain from the release.
         for part in ("analysis", "processed", "responses/models"):
             shutil.copytree(real_release / "data" / part, out / "data" / part)
         ours, theirs = replicate(out), replicate(real_release)
@@ -161,7 +170,7 @@ class TestPublished:
 
 
 def clicks_of(path: Path) -> dict[str, dict[int, tuple[str, list[tuple[int, int]]]]]:
-    """By participant and order: the image and the cells that were clicked."""
+    """Return the image and the clicked cells by participant and order."""
     found: defaultdict[str, dict[int, tuple[str, list[tuple[int, int]]]]] = defaultdict(dict)
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -174,7 +183,7 @@ def clicks_of(path: Path) -> dict[str, dict[int, tuple[str, list[tuple[int, int]
 def as_events(
     label: str, answers: dict[int, tuple[str, list[tuple[int, int]]]], design: StudyDesign
 ) -> tuple[list[StudyTrial], list[Event]]:
-    """Trials and events that come to these answers, with synthetic times, and all clicks on the ball on checks."""
+    """Return trials and events of these answers, with synthetic times and only hits on checks."""
     checks = iter(("302", "347"))
     clock = Clock(generator_for(0, label))
     trials, events = [], [clock.event("stage", None, {"stage": stage}) for stage in ("consent", "instructions")]

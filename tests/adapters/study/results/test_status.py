@@ -1,4 +1,4 @@
-"""`spotball study status`: the table, and whether what is stored agrees with the plan."""
+"""Test `spotball study status`: the table, and the comparison of stored data with study.toml."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from spotball_adapters.study.store import StudyStore
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study import made
 from tests.adapters.study.stored import simulate
+from tests.failures import raises
 
 
 def status(*arguments: str | Path) -> tuple[int, str]:
-    """Exit status and output."""
+    """Return exit status and output."""
     result = CliRunner().invoke(app, ["status", *map(str, arguments)], catch_exceptions=False)
     return result.exit_code, result.stdout
 
@@ -26,12 +27,12 @@ def status(*arguments: str | Path) -> tuple[int, str]:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = made.study(tmp_path_factory.mktemp("status"), sports=("soccer", "volleyball"))
-    # Who is careless clicks on checks by the oracle, and so is not found out: all are kept.
+    # Careless participants use the oracle on checks, so they pass them, and all are kept.
     simulate(folder, 10, population=Population(guesses="oracle", unfinished=0.2, careless=0.5))
     return folder
 
 
-def test_counts_by_list_and_in_all(study: Path) -> None:
+def test_status_json_counts_participants_per_list_and_in_all(study: Path) -> None:
     code, said = status(study, "--format", "json")
     content = json.loads(said)
     assert code == 0
@@ -43,16 +44,16 @@ def test_counts_by_list_and_in_all(study: Path) -> None:
     assert content["exclusion"]["rules"] == ["checks"]
 
 
-def test_rules_may_be_tried(study: Path) -> None:
+def test_status_applies_the_exclusion_options(study: Path) -> None:
     _, said = status(study, "--format", "json", "--exclude", "fast", "--min-seconds", "9999")
     assert json.loads(said)["participants"]["kept"]["all lists"] == 0
-    # All know where the ball is, which is in one cell.
+    # All participants click the ball, which is always in the same cell.
     _, said = status(study, "--format", "json", "--exclude", "same-cell")
     assert json.loads(said)["participants"]["excluded: same-cell"]["all lists"] == 8
 
 
 @pytest.mark.parametrize(("rule", "excluded"), [("checks", 0), ("same-cell", 8)])
-def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(study: Path, rule: str, excluded: int) -> None:
+def test_status_text_matches_the_json_and_fits_80_columns(study: Path, rule: str, excluded: int) -> None:
     code, said = status(study, "--exclude", rule)
     lines = said.splitlines()
     counts = json.loads(status(study, "--exclude", rule, "--format", "json")[1])["participants"]
@@ -71,14 +72,14 @@ def test_the_first_screen_states_the_numbers_of_the_json_in_80_columns(study: Pa
     assert "--full" in said
 
 
-def test_the_full_table(study: Path) -> None:
+def test_status_full_prints_the_table_of_all_lists(study: Path) -> None:
     code, said = status(study, "--full")
     assert code == 0
     (kept,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["kept"]]
     assert sum(map(int, kept[1:3])) == int(kept[3]) == 8
 
 
-def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
+def test_status_reports_parts_changed_after_the_first_participant(study: Path, tmp_path: Path) -> None:
     other = made.study(tmp_path, sports=("soccer", "volleyball"))
     for name in ("study.sqlite", "identities.sqlite"):
         (other / name).write_bytes((study / name).read_bytes())
@@ -97,7 +98,7 @@ def test_what_was_changed_since_is_told(study: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_list_that_is_gone(tmp_path: Path) -> None:
+def test_status_reports_a_list_removed_from_study_toml(tmp_path: Path) -> None:
     other = made.study(tmp_path)
     simulate(other, 2, population=Population(unfinished=0))
     made.change(other, {'name = "soccer"': 'name = "football"'})
@@ -108,9 +109,9 @@ def test_a_list_that_is_gone(tmp_path: Path) -> None:
     assert json.loads(said)["participants"]["took part"] == {"football": 0, "all lists": 2}
 
 
-def test_nobody_yet(tmp_path: Path) -> None:
+def test_status_reports_that_no_participant_has_taken_part(tmp_path: Path) -> None:
     folder = made.study(tmp_path)
-    with pytest.raises(OptionError, match="no answers are stored"):
+    with raises(OptionError, "wrong-folder"):
         status(folder)
     with StudyStore(folder) as store:
         store.claim(load(folder).parts)
@@ -123,6 +124,6 @@ def test_nobody_yet(tmp_path: Path) -> None:
     ]
 
 
-def test_no_study(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+def test_status_in_a_folder_without_a_study_is_an_error(tmp_path: Path) -> None:
+    with raises(InputError, "invalid-toml:file"):
         status(tmp_path)

@@ -1,4 +1,4 @@
-"""What somebody may try who means no good: nothing of it is stored, told or run."""
+"""Test attacks on the server: nothing is stored, revealed or executed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def client(url: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture
 def one(client: httpx.Client) -> Person:
-    """Somebody who is at the first image."""
+    """Return a participant at the first image."""
     person = Person(client)
     person.start()
     person.to_trials()
@@ -54,7 +54,7 @@ def one(client: httpx.Client) -> Person:
 
 @pytest.fixture(scope="module")
 def steady(url: str) -> Iterator[Person]:
-    """Somebody at the first image, for tests after which they are where they were."""
+    """Yield a participant at the first image; tests must not change their state."""
     with httpx.Client(base_url=url) as client:
         person = Person(client)
         person.start()
@@ -66,7 +66,7 @@ def steady(url: str) -> Iterator[Person]:
 
 
 def tags(html: str) -> set[str]:
-    """The elements that a page has."""
+    """Return the elements of a page."""
     found = set()
 
     class Parser(HTMLParser):
@@ -79,7 +79,7 @@ def tags(html: str) -> set[str]:
 
 
 def raw(url: str, request: bytes) -> bytes:
-    """What is answered to bytes that no client would send."""
+    """Return the answer to raw bytes that no client would send."""
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))) as connection:
         connection.sendall(request)
@@ -91,7 +91,7 @@ def raw(url: str, request: bytes) -> bytes:
 
 class TestTokens:
     @pytest.mark.parametrize("token", ["", "x", "A" * 43, "' OR 1=1 --", "a" * 10_000, "\u00e9"])
-    def test_forged_ones_are_nobodys(self, steady: Person, url: str, token: str) -> None:
+    def test_forged_token_is_rejected_with_401(self, steady: Person, url: str, token: str) -> None:
         (name,) = steady.client.cookies
         for method, path in (("GET", "/api/state"), ("POST", "/api/events")):
             content = None if method == "GET" else body({"events": [sent(2, "undo", 0)]})
@@ -102,7 +102,7 @@ class TestTokens:
                 {"error": "the cookie does not belong to a participant"},
             )
 
-    def test_anothers_cookie_does_another_study_no_good(self, one: Person, tmp_path: Path) -> None:
+    def test_token_of_another_study_is_rejected(self, one: Person, tmp_path: Path) -> None:
         ((_, token),) = one.client.cookies.items()
         with running(study(tmp_path)) as other, httpx.Client(base_url=other) as client:
             person = Person(client)
@@ -110,14 +110,14 @@ class TestTokens:
             (name,) = client.cookies
             assert httpx.get(f"{other}/api/state", headers={"cookie": f"{name}={token}"}).status_code == 401
 
-    def test_what_the_file_has_is_no_token(self, steady: Person, shared: Path, url: str) -> None:
+    def test_stored_hash_or_label_is_not_accepted_as_a_token(self, steady: Person, shared: Path, url: str) -> None:
         (name,) = steady.client.cookies
         with reading(shared) as reader:
             ((kept,),) = reader.study.rows("SELECT hex(token_hash) FROM participants LIMIT 1")
         for token in (kept, kept.lower(), steady.state["participant"]):
             assert httpx.get(f"{url}/api/state", headers={"cookie": f"{name}={token}"}).status_code == 401
 
-    def test_the_cookie_is_out_of_scripts_and_other_sites_reach(self, client: httpx.Client) -> None:
+    def test_cookie_is_http_only_and_same_site(self, client: httpx.Client) -> None:
         said = Person(client).start().headers["set-cookie"]
         parts = {part.strip().lower() for part in said.split(";")[1:]}
         assert {"httponly", "samesite=lax", "path=/"} <= parts
@@ -126,7 +126,7 @@ class TestTokens:
     @pytest.mark.parametrize(
         ("proxies", "is_secure"), [(["127.0.0.1"], True), (["127.0.0.0/8"], True), (["192.0.2.1"], False), ([], False)]
     )
-    def test_behind_a_trusted_proxy_that_speaks_https_it_is_for_https_alone(
+    def test_cookie_is_secure_only_behind_a_trusted_https_proxy(
         self, tmp_path: Path, proxies: list[str], is_secure: bool
     ) -> None:
         content = body({"consent": True, "viewport": VIEWPORT})
@@ -161,13 +161,13 @@ class TestImages:
             "/study.sqlite",
         ],
     )
-    def test_no_path_leads_out_of_what_is_shown(self, url: str, path: str) -> None:
+    def test_path_outside_the_served_files_is_404(self, url: str, path: str) -> None:
         answer = raw(url, f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         assert answer.startswith(b"HTTP/1.1 404 ")
         assert b"root:" not in answer
         assert b"dataset" not in answer
 
-    def test_addresses_tell_nothing(self, steady: Person, shared: Path) -> None:
+    def test_image_addresses_are_unguessable_and_differ_by_use(self, steady: Person, shared: Path) -> None:
         design = load(shared)
         with reading(shared) as reader:
             participant = reader.by_label(steady.state["participant"])
@@ -176,12 +176,12 @@ class TestImages:
         addresses = [item["image"] for item in [*steady.state["trials"], *steady.state["practice"]]]
         assert len(set(addresses)) == len(addresses)
         assert all(len(address) == len("images/") + 32 for address in addresses)
-        # The check that is practice, too, has another address there.
+        # A check that is also a practice image has another address in practice.
         assert images.name(("soccer", "5"), "trial") != images.name(("soccer", "5"), "practice")
         other = Images(design.pictures, (), b"another key")
         assert other.name(("soccer", "1"), "trial") != images.name(("soccer", "1"), "trial")
 
-    def test_what_is_told_of_checks_is_what_is_told_of_images(self, steady: Person, shared: Path) -> None:
+    def test_checks_are_indistinguishable_from_other_images_for_the_client(self, steady: Person, shared: Path) -> None:
         with reading(shared) as reader:
             participant = reader.by_label(steady.state["participant"])
         assert participant is not None
@@ -196,7 +196,7 @@ class TestImages:
         assert all(answer.status_code == 200 for answer in answers)
         assert len({(frozenset(answer.headers), answer.headers["content-type"]) for answer in answers}) == 1
 
-    def test_the_truth_is_in_no_answer(self, one: Person, client: httpx.Client) -> None:
+    def test_responses_do_not_contain_the_ground_truth_of_trials(self, one: Person, client: httpx.Client) -> None:
         for item in one.state["trials"]:
             if item["trial"]:
                 one.do("shown", item["trial"])
@@ -206,12 +206,12 @@ class TestImages:
             assert set(told) == {"seq", "stage"}
             said = json.dumps(one.reload())
             assert not any(word in said for word in ("check", "ball", "C2", "truth", "passes"))
-            # The practice item's cells alone.
+            # Only the feedback of the practice item contains the ball's cell.
             assert said.count("[3, 2]") + said.count("[3,2]") == 1
 
 
 class TestTexts:
-    def test_scripts_are_shown_not_run(self, tmp_path: Path) -> None:
+    def test_markup_in_study_texts_is_escaped(self, tmp_path: Path) -> None:
         evil = "<script>alert(1)</script> <img src=x onerror=alert(1)> [a](javascript:alert(1)) ![b](http://evil/x.png)"
         title = 'title = "Spot the Ball"'
         folder = study(
@@ -224,12 +224,12 @@ class TestTexts:
             assert tags(consent) == {"p", "strong", "a"}
             assert "javascript:alert(1)" not in re.findall('href="(.*?)"', consent)
             page = httpx.get(f"{url}/admin", auth=("admin", PASSWORD)).text
-            # The page's own script is the only one.
+            # The page contains no script except its own.
             assert page.count("<script") == page.count('<script type="module" src="admin.js"></script>') == 1
             assert "img" not in tags(page)
             assert "&lt;script&gt;" in page
 
-    def test_explanations_are_kept_as_they_are_and_shown_nowhere(self, tmp_path: Path) -> None:
+    def test_explanations_with_markup_are_stored_unchanged_and_not_displayed(self, tmp_path: Path) -> None:
         evil = "<script>alert('x')</script>\u0000\u2028 \ud800 & \U0001f44d"
         folder = study(tmp_path)
         with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
@@ -249,13 +249,13 @@ class TestTexts:
             assert "alert(" not in json.dumps(person.reload())
         with reading(folder) as reader:
             text = reader.events(1)[-1].value["text"]
-        # Half of a pair is no character; the rest is as it was.
+        # The lone surrogate is replaced, and the rest is unchanged.
         assert text == evil.replace("\ud800", "\ufffd")
 
 
 class TestBodies:
     @pytest.mark.parametrize("path", ["/api/events", "/api/start"])
-    def test_huge_ones_are_refused_however_they_come(self, steady: Person, url: str, path: str) -> None:
+    def test_huge_body_is_rejected_with_413(self, steady: Person, url: str, path: str) -> None:
         huge = b'{"events": [' + b" " * MAX_BODY + b"]}"
         said = steady.client.post(path, content=huge, headers=JSON)
         assert said.status_code == 413
@@ -263,10 +263,10 @@ class TestBodies:
         def parts() -> Iterator[bytes]:
             yield from (huge[i : i + 65536] for i in range(0, len(huge), 65536))
 
-        # Without a length, in parts.
+        # Send the body in chunks, without a length.
         assert steady.client.post(path, content=parts(), headers=JSON).status_code == 413
 
-    def test_one_that_does_not_come(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_incomplete_body_times_out_with_408(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(web, "BODY_SECONDS", 0.2)
         head = b"POST /api/start HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n"
         assert raw(url, head + b"Connection: close\r\n\r\n{").startswith(b"HTTP/1.1 408 ")
@@ -290,7 +290,7 @@ class TestBodies:
         ],
         ids=range(13),
     )
-    def test_of_another_shape(self, steady: Person, content: bytes) -> None:
+    def test_malformed_events_body_is_rejected_with_422(self, steady: Person, content: bytes) -> None:
         said = steady.client.post("/api/events", content=content, headers=JSON)
         assert said.status_code == 422
         assert said.json()["error"]
@@ -341,10 +341,10 @@ class TestBodies:
         ],
         ids=str,
     )
-    def test_events_of_another_shape_are_not_stored(self, steady: Person, changes: Json) -> None:
+    def test_malformed_event_is_rejected_and_not_stored(self, steady: Person, changes: Json) -> None:
         seq = steady.state["seq"]
         event = {**sent(seq + 1, "click", 0, **middle(1, 1)), **changes}
-        # As JSON allows it in Python: NaN and Infinity, too, which make the whole body no JSON.
+        # Python also writes NaN and Infinity, which make the whole body invalid JSON.
         body = json.dumps({"events": [event]})
         said = steady.client.post("/api/events", content=body, headers=JSON)
         assert said.status_code == 422
@@ -368,7 +368,7 @@ class TestBodies:
         ],
         ids=str,
     )
-    def test_starts_of_another_shape(self, client: httpx.Client, changes: Json) -> None:
+    def test_malformed_start_is_rejected_without_a_cookie(self, client: httpx.Client, changes: Json) -> None:
         content: dict[str, Any] = {"consent": True, "prolific": None, "viewport": VIEWPORT, **changes}
         said = client.post("/api/start", json=content)
         assert said.status_code == 422
@@ -376,7 +376,7 @@ class TestBodies:
 
 
 class TestRules:
-    """Over HTTP; all that the rules refuse is in test_progress."""
+    """Test a few rules over HTTP; test_progress tests all of them."""
 
     @pytest.mark.parametrize(
         ("kind", "trial", "value"),
@@ -393,7 +393,7 @@ class TestRules:
             ("stage", None, {"stage": "instructions"}),
         ],
     )
-    def test_what_is_not_allowed_is_not_stored(
+    def test_event_against_the_rules_is_rejected_and_not_stored(
         self, steady: Person, kind: str, trial: int | None, value: dict[str, Any]
     ) -> None:
         seq = steady.state["seq"]
@@ -401,7 +401,7 @@ class TestRules:
         assert (said.status_code, said.json()["seq"]) == (422, seq)
         assert steady.reload()["seq"] == seq
 
-    def test_a_second_confirmation_of_a_trial(self, one: Person) -> None:
+    def test_second_answer_to_a_trial_is_rejected(self, one: Person) -> None:
         for _ in range(3):
             one.do("click", 0, **middle(1, 1))
         one.do("answer", 0, cells=[[1, 1]] * 3)
@@ -428,18 +428,20 @@ class TestOtherSites:
         ],
         ids=str,
     )
-    def test_cannot_do_anything(self, steady: Person, path: str, headers: dict[str, str], status: int) -> None:
+    def test_request_from_another_site_is_rejected(
+        self, steady: Person, path: str, headers: dict[str, str], status: int
+    ) -> None:
         seq = steady.state["seq"]
         content = body({"events": [sent(seq + 1, "click", 0, **middle(1, 1))]})
         assert steady.client.post(path, content=content, headers=headers).status_code == status
         assert steady.reload()["seq"] == seq
 
-    def test_the_studys_own_page_can(self, one: Person, url: str) -> None:
+    def test_request_from_the_study_page_is_accepted(self, one: Person, url: str) -> None:
         content = body({"events": [sent(one.state["seq"] + 1, "click", 0, **middle(1, 1))]})
         headers = {"content-type": "application/json; charset=utf-8", "origin": url, "sec-fetch-site": "same-origin"}
         assert one.client.post("/api/events", content=content, headers=headers).status_code == 200
 
-    def test_cannot_read_or_frame_or_be_told(self, steady: Person) -> None:
+    def test_all_responses_have_security_headers_and_no_cors(self, steady: Person) -> None:
         (image, *_) = steady.state["trials"]
         answers = [
             steady.client.get(path)
@@ -455,7 +457,7 @@ class TestOtherSites:
         assert "frame-ancestors 'none'" in policy
         assert not any(word in policy for word in ("unsafe", "http", "data:", "*"))
 
-    def test_nothing_of_a_participant_is_stored_on_the_way(self, one: Person) -> None:
+    def test_api_responses_forbid_caching(self, one: Person) -> None:
         assert one.client.get("/api/state").headers["cache-control"] == "no-store"
         assert one.client.get("/api/study").headers["cache-control"] == "no-store"
         assert one.post(sent(one.state["seq"] + 1, "click", 0, **middle(1, 1))).headers["cache-control"] == "no-store"
@@ -465,12 +467,12 @@ class TestAdmin:
     def get(self, url: str, **kwargs: Any) -> httpx.Response:
         return httpx.get(f"{url}/admin", **kwargs)
 
-    def test_with_the_password(self, url: str, one: Person) -> None:
+    def test_admin_page_with_the_password_lists_participants(self, url: str, one: Person) -> None:
         answer = self.get(url, auth=("admin", PASSWORD))
         assert answer.status_code == 200
         assert answer.headers["cache-control"] == "no-store"
         assert "<h1>Spot the Ball</h1>" in answer.text
-        # By their random label.
+        # The page lists participants by their random label.
         assert one.state["participant"] in answer.text
         assert httpx.get(f"{url}/admin.css").headers["content-type"].startswith("text/css")
 
@@ -488,35 +490,35 @@ class TestAdmin:
             httpx.BasicAuth("root", PASSWORD)._auth_header,
         ],
     )
-    def test_without(self, url: str, authorization: str | None) -> None:
+    def test_admin_page_without_the_password_is_401(self, url: str, authorization: str | None) -> None:
         answer = self.get(url, headers={} if authorization is None else {"authorization": authorization})
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Basic ")
         assert "<h1>" not in answer.text
 
     @pytest.mark.parametrize("password", [None, ""])
-    def test_there_is_none_unless_a_password_is_set(self, tmp_path: Path, password: str | None) -> None:
+    def test_admin_page_is_404_if_no_password_is_set(self, tmp_path: Path, password: str | None) -> None:
         with running(study(tmp_path), password=password) as url:
             for auth in (None, ("admin", ""), ("admin", "None")):
                 assert self.get(url, auth=auth).status_code == 404
             assert httpx.get(f"{url}/admin.css").status_code == 404
 
     @pytest.mark.slow
-    def test_passwords_cannot_be_tried_at_will(self, tmp_path: Path) -> None:
+    def test_wrong_admin_passwords_are_rate_limited(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
             right = self.get(url, auth=("admin", PASSWORD))
         assert statuses == [401] * 10 + [429] * 2
-        # Else the right password could be found by trying on.
+        # The right password is also refused. Otherwise it could be found by guessing.
         assert right.status_code == 429
         assert int(right.headers["retry-after"]) > 0
 
     @pytest.mark.slow
-    def test_who_has_the_password_may_look_often(self, tmp_path: Path) -> None:
+    def test_admin_page_with_the_password_is_not_rate_limited(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             assert {self.get(url, auth=("admin", PASSWORD)).status_code for _ in range(15)} == {200}
 
-    def test_nothing_personal_is_on_it(self, tmp_path: Path) -> None:
+    def test_admin_page_contains_no_platform_ids(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
         with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
             person = Person(client, prolific={"pid": "pid5f3c", "study": "study77", "session": "session99"})
@@ -526,7 +528,7 @@ class TestAdmin:
 
 
 class TestLimits:
-    def test_of_one_participant(self, tmp_path: Path) -> None:
+    def test_requests_per_participant_are_limited(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 5"})
         with running(folder) as url, httpx.Client(base_url=url) as client, httpx.Client(base_url=url) as other:
             one, two = Person(client), Person(other)
@@ -536,14 +538,14 @@ class TestLimits:
             assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
             assert two.start().status_code == 200
 
-    def test_of_one_address(self, tmp_path: Path) -> None:
+    def test_requests_per_address_are_limited(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={"requests_per_minute_address = 12000": "requests_per_minute_address = 5"})
         with running(folder) as url:
             paths = ("/", "/static/app.js", "/api/study", "/api/state", "/images/x", "/", "/api/study")
             statuses = [httpx.get(url + path).status_code for path in paths]
         assert statuses == [200, 200, 200, 401, 404, 429, 429]
 
-    def test_of_beginnings(self, tmp_path: Path) -> None:
+    def test_starts_per_address_are_limited(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
         change(folder, {"starts_per_minute_address = 6000": "starts_per_minute_address = 3"})
         with running(folder) as url:
@@ -558,10 +560,10 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("proxies", "statuses"), [([], [200, 200, 429]), (["192.0.2.1"], [200, 200, 429]), (["127.0.0.1"], [200] * 3)]
     )
-    def test_an_address_is_forged_only_by_the_proxy_that_is_trusted(
+    def test_forwarded_address_is_used_only_from_a_trusted_proxy(
         self, tmp_path: Path, proxies: list[str], statuses: list[int], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # What uvicorn would read, and the study does not.
+        # uvicorn would use this variable, but the study must ignore it.
         monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
         folder = study(tmp_path, images=2)
         change(folder, {"starts_per_minute_address = 6000": "starts_per_minute_address = 2"})
@@ -573,7 +575,7 @@ class TestLimits:
             ]
         assert [answer.status_code for answer in answers] == statuses
 
-    def test_who_is_over_it_loses_nothing(self, tmp_path: Path) -> None:
+    def test_events_over_the_rate_limit_are_rejected_and_not_stored(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 60"})
         with running(folder) as url, httpx.Client(base_url=url) as client:
             one = Person(client)
@@ -587,7 +589,7 @@ class TestLimits:
             assert len(store.events(1)) == 1
 
 
-def test_a_fault_of_ours_tells_nothing(tmp_path: Path) -> None:
+def test_server_error_does_not_reveal_details(tmp_path: Path) -> None:
     folder = study(tmp_path)
     with running(folder, password=PASSWORD) as url, httpx.Client(base_url=url) as client:
         person = Person(client)

@@ -1,4 +1,4 @@
-"""The admin page: what it shows of each participant, and that it is renewed from new events alone."""
+"""Test the admin page: its row per participant, and that a refresh reads only new events."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.asked import QUIZ, RIGHT, WRONG, add
 from tests.adapters.study.made import Person, change, running, study
 from tests.adapters.study.stored import simulate
+from tests.failures import raises
 
 AUTH = ("admin", "secret")
 
 
 def rows_of(page: str) -> list[list[str]]:
-    """The cells of each participant's row."""
+    """Return the cells of each participant's row."""
     people = page.partition('<table class="people">')[2]
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", people)
     return [re.split(r"</t[hd]><td[^>]*>", row.removesuffix("</td>")) for row in rows]
@@ -38,7 +39,7 @@ def renewed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("renewed_at_once")
-def test_where_each_participant_is(tmp_path: Path) -> None:
+def test_dashboard_shows_stage_progress_and_flags_of_each_participant(tmp_path: Path) -> None:
     folder = add(study(tmp_path, images=2, checks=1, changes={"same_cell = false": "same_cell = true"}), QUIZ)
     with (
         running(folder, password="secret") as url,
@@ -68,7 +69,7 @@ def test_where_each_participant_is(tmp_path: Path) -> None:
         for item in person.state["trials"][1:]:
             person.answer(item)
         assert lines()[label][1:3] == ["finished", '<progress max="3" value="3"></progress>3 of 3']
-        # The rule is in force, since study.toml names it; the others are not.
+        # study.toml names only the rule same-cell, so only this flag excludes and is emphasized.
         assert lines()[label][3] == "<strong>same-cell</strong>, clock, duplicates"
         stranger.start()
         stranger.do("stage", stage="instructions")
@@ -77,7 +78,9 @@ def test_where_each_participant_is(tmp_path: Path) -> None:
         assert lines()[stranger.state["participant"]][1] == "screened out"
 
 
-def test_new_events_alone_lead_to_the_same_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashboard_reads_only_new_events_and_shows_the_same_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = study(tmp_path, images=9, checks=2, changes={"explanations = 9": "explanations = 4"})
     with StudyStore(folder):
         pass
@@ -96,7 +99,7 @@ def test_new_events_alone_lead_to_the_same_page(tmp_path: Path, monkeypatch: pyt
             simulate(folder, 4, seed=seed)
             asked.clear()
             page = live.look({})
-            # Those who came before are not read again.
+            # Events of earlier participants are not read again.
             assert len(asked) == 4
         with closing(Dashboard(design, folder)) as fresh:
             assert [row[:-1] for row in rows_of(fresh.look({}))] == [row[:-1] for row in rows_of(page)]
@@ -105,7 +108,7 @@ def test_new_events_alone_lead_to_the_same_page(tmp_path: Path, monkeypatch: pyt
         assert {row[0] for row in rows_of(page)} == {person.participant for person in everybody}
 
 
-def test_deleted_participants_disappear(tmp_path: Path) -> None:
+def test_dashboard_drops_deleted_participants(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     labels = simulate(folder, 3)
     with closing(Dashboard(load(folder), folder)) as live:
@@ -115,18 +118,18 @@ def test_deleted_participants_disappear(tmp_path: Path) -> None:
         assert {row[0] for row in rows_of(live.look({}))} == set(labels[1:])
 
 
-def test_a_study_that_was_changed_is_reported(tmp_path: Path) -> None:
+def test_dashboard_of_a_changed_study_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     simulate(folder, 1)
     change(folder, {"per_image = 3": "per_image = 4"})
     with (
         closing(Dashboard(load(folder), folder)) as live,
-        pytest.raises(StoreError, match="do not fit the current study"),
+        raises(StoreError, "unusable-store"),
     ):
         live.look({})
 
 
-def test_labels_and_lists_are_shown_as_text(tmp_path: Path) -> None:
+def test_dashboard_escapes_markup(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3, changes={'name = "soccer"': 'name = "<b>soccer"'})
     simulate(folder, 1)
     with closing(Dashboard(load(folder), folder)) as live:
@@ -139,7 +142,7 @@ def test_labels_and_lists_are_shown_as_text(tmp_path: Path) -> None:
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_renews_itself(tmp_path: Path, browser: Any, width: int) -> None:
+def test_admin_page_refreshes_itself_without_reloading(tmp_path: Path, browser: Any, width: int) -> None:
     from playwright.sync_api import expect
 
     folder = study(tmp_path, images=2, checks=1)

@@ -1,4 +1,4 @@
-"""A study behind a proxy: under a path, with HTTPS by a real Caddy, and what the researcher is told of a wrong host."""
+"""Test a study behind a proxy: with a path prefix, with HTTPS by a real Caddy, and with a wrong host name."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from spotball_core.errors import OptionError
 from tests.adapters.study.made import VIEWPORT, Person, body, running, study
 from tests.browsing import free_port
 from tests.conftest import ROOT
+from tests.failures import raises
 
 DEPLOY = ROOT / "deploy/human-study"
 PUBLIC = read_public_address("https://study.example.org/ball/")
@@ -31,20 +32,20 @@ START = {"consent": True, "viewport": VIEWPORT}
     "url",
     ["study.example.org", "ftp://example.org/", "https://", "https://a.example/?x", "https://a:b@c/", "https://a:x/"],
 )
-def test_what_is_no_public_address(url: str) -> None:
-    with pytest.raises(OptionError, match="--public-url"):
+def test_invalid_public_url_is_an_error(url: str) -> None:
+    with raises(OptionError, "invalid-option:--public-url"):
         read_public_address(url)
 
 
 @pytest.mark.parametrize("proxy", ["*", "caddy", "300.1.1.1", "10.0.0.1/8"])
-def test_what_is_no_proxy(proxy: str) -> None:
-    with pytest.raises(OptionError, match=r"expected an IP address or a network"):
+def test_invalid_proxy_is_an_error(proxy: str) -> None:
+    with raises(OptionError, "invalid-option:--proxy"):
         check_proxies(["127.0.0.1", proxy])
 
 
 class TestPrefix:
     @pytest.mark.parametrize("prefix", ["", "/ball"], ids=["removed by the proxy", "passed on"])
-    def test_everything_is_below_it(self, tmp_path: Path, prefix: str) -> None:
+    def test_all_paths_work_below_the_prefix(self, tmp_path: Path, prefix: str) -> None:
         served = running(study(tmp_path, images=2), public=PUBLIC, password="p")
         with served as url, httpx.Client(base_url=f"{url}{prefix}/") as client:
             for path in ("", "static/app.js", "api/study"):
@@ -59,7 +60,7 @@ class TestPrefix:
             image = answer.json()["trials"][0]["image"]
             assert client.get(image).headers["content-type"] == "image/png"
 
-    def test_without_its_last_slash_it_leads_there(self, tmp_path: Path) -> None:
+    def test_prefix_without_a_trailing_slash_is_redirected(self, tmp_path: Path) -> None:
         with running(study(tmp_path, images=2), public=PUBLIC) as url:
             answer = httpx.get(f"{url}/ball?PROLIFIC_PID=p")
             assert (answer.status_code, answer.headers["location"]) == (308, "/ball/?PROLIFIC_PID=p")
@@ -67,13 +68,13 @@ class TestPrefix:
 
 
 class TestHosts:
-    def test_of_another_site_is_refused_also_with_a_public_address(self, tmp_path: Path) -> None:
+    def test_foreign_origin_is_rejected_with_a_public_url(self, tmp_path: Path) -> None:
         with running(study(tmp_path, images=2), public=PUBLIC) as url:
             for origin in ("https://evil.example", "https://study.example.org.evil.example"):
                 answer = httpx.post(f"{url}/api/start", json=START, headers={"origin": origin})
                 assert answer.status_code == 403
 
-    def test_a_proxy_that_names_another_host_is_explained_once(
+    def test_wrong_host_name_from_a_proxy_is_explained_once(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         headers = {"origin": "https://study.example.org", "sec-fetch-site": "same-origin"}
@@ -88,7 +89,7 @@ class TestHosts:
         )
         assert "--public-url https://study.example.org/" in said
         assert "the proxy of the study forwards a wrong host name" in page
-        # Else it may be anybody.
+        # A cross-site request may be an attack, so the message is not printed.
         with running(study(tmp_path / "again", images=2)) as url:
             headers["sec-fetch-site"] = "cross-site"
             assert httpx.post(f"{url}/api/start", json=START, headers=headers).status_code == 403
@@ -97,7 +98,7 @@ class TestHosts:
 
 @contextmanager
 def caddy(folder: Path, upstream: str) -> Iterator[str]:
-    """The Caddyfile of deploy/ in a real Caddy, with a certificate of its own authority; the address."""
+    """Run a real Caddy with the Caddyfile of deploy/ and a local certificate; yield its address."""
     program = os.environ.get("SPOTBALL_CADDY") or shutil.which("caddy")
     if program is None:
         pytest.skip("needs Caddy in the PATH, or named by $SPOTBALL_CADDY")
@@ -126,7 +127,7 @@ def caddy(folder: Path, upstream: str) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_a_participant_behind_caddy_with_https(tmp_path: Path, browser: Any) -> None:
+def test_participant_finishes_the_study_behind_caddy_with_https(tmp_path: Path, browser: Any) -> None:
     from tests.adapters.study.browsing import Visitor, clicks_study, only
 
     folder, port = clicks_study(tmp_path), free_port()
@@ -157,8 +158,8 @@ def test_a_participant_behind_caddy_with_https(tmp_path: Path, browser: Any) -> 
 
 
 @pytest.mark.slow
-def test_caddy_says_where_participants_come_from_and_they_cannot(tmp_path: Path) -> None:
-    """Each forges another address; all are taken for the one that Caddy saw."""
+def test_forged_client_address_is_ignored_behind_caddy(tmp_path: Path) -> None:
+    """Check that three starts with different forged addresses count for the address that Caddy sees."""
     folder = study(tmp_path, images=2, changes={"starts_per_minute_address = 120": "starts_per_minute_address = 2"})
     with running(folder, proxies=["127.0.0.1"]) as url, caddy(tmp_path, url.removeprefix("http://")) as address:
         statuses = []
@@ -168,13 +169,13 @@ def test_caddy_says_where_participants_come_from_and_they_cannot(tmp_path: Path)
             statuses.append(
                 httpx.post(f"{address}/api/start", content=content, headers=headers, verify=False).status_code
             )
-        # The whole study through the proxy, by HTTPS.
+        # A start without a forged header counts for the same address.
         with httpx.Client(base_url=address, verify=False) as client:
             assert Person(client).start().status_code == 429
     assert statuses == [200, 200, 429]
 
 
-def test_the_files_for_compose_and_systemd_name_options_that_there_are() -> None:
+def test_compose_and_systemd_files_use_existing_options() -> None:
     from tests.adapters.run_process import here
 
     known = here("study", "serve", "--help").stdout

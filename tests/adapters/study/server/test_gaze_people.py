@@ -1,4 +1,4 @@
-"""People's lists from a table of stimuli to the battery's verdict: over HTTP, by synthetic people."""
+"""Test a gaze study from the stimuli to the analysis, with simulated participants over HTTP."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ CHECKS = tuple(
     for number in range(7)
 )
 N, CARELESS = 62, 4
-"""Who pass all checks and who fail them; each of the 31 lists is to have two who pass."""
+"""Numbers of participants who pass and who fail the checks; two per list (31 lists) pass."""
 
 
 def drawn(number: int) -> tuple[int, int, int]:
-    """A photo's only color, by which synthetic people know what is on it."""
+    """Return the single color of a photo, by which simulated participants identify it."""
     return number % 256, number // 256, 99
 
 
@@ -61,7 +61,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def takes_part(
     client: httpx.Client, places: Mapping[int, int], known: Mapping[int, Stimulus], *, careless: bool
 ) -> None:
-    """Consent, practice, and all photos: looks at each, and chooses what the observer would, wrong ones more slowly."""
+    """Take part from consent to the last photo: answer like the observer, and more slowly if wrong."""
 
     def option(item: dict[str, object]) -> tuple[int, float]:
         picture = client.get(str(item["image"]))
@@ -102,7 +102,7 @@ def takes_part(
 
 @pytest.fixture(scope="module")
 def answered(study: Path) -> Path:
-    """Heads lead them: they look at the head target, with noise."""
+    """Simulate participants who choose the head target, with noise."""
     trials = simulate(Observer("head", noise=0.4, lapse=0.05), DESIGN, prompts=N + CARELESS, seed=3).frame
     places: dict[int, dict[int, int]] = {number: {} for number in range(N + CARELESS)}
     for stimulus, prompt, choice in trials.select("stimulus_id", "prompt_id", "choice").iter_rows():
@@ -115,11 +115,11 @@ def answered(study: Path) -> Path:
     return study
 
 
-def test_lists_are_balanced_and_checks_in_all(answered: Path) -> None:
+def test_lists_are_balanced_and_every_participant_sees_all_checks(answered: Path) -> None:
     with reading(answered) as reader:
         people = reader.participants()
     assert len(people) == N + CARELESS
-    # Two of each list, and the careless, who hold no place.
+    # Each list has two of the attentive participants. The careless ones come after them.
     assert Counter(one.list for one in people[:N]) == dict.fromkeys((f"list-{number}" for number in range(31)), 2)
     for one in people:
         checks = [trial for trial in one.trials if trial.check]
@@ -127,14 +127,14 @@ def test_lists_are_balanced_and_checks_in_all(answered: Path) -> None:
         assert len({trial.image for trial in one.trials if trial.trial < 0} & {trial.image for trial in checks}) == 3
 
 
-def test_the_export_leads_to_their_type(answered: Path, tmp_path: Path) -> None:
+def test_gaze_analyze_of_the_export_finds_the_simulated_type(answered: Path, tmp_path: Path) -> None:
     said = command("export", answered, "--out", tmp_path / "people")
     assert f"{N + CARELESS} participants took part, {N + CARELESS} finished, {N} exported" in said
     assert f"{CARELESS} participants excluded by the rule checks" in said
     rows = pl.read_csv(tmp_path / "people/trials.csv", infer_schema=False)
     shown = rows.filter(attention_check="false").group_by("stimulus_id").len()["len"]
     assert len(shown) == len(DESIGN)
-    # Everybody of the 62 came first, so that each list was seen by two of them.
+    # The 62 attentive participants came first, so two of them saw each list.
     assert set(shown) == {2}
     done = spotball(
         *("gaze", "analyze", tmp_path / "people/trials.csv", "--format", "json", "--out", tmp_path / "report"),
@@ -152,7 +152,7 @@ def test_the_export_leads_to_their_type(answered: Path, tmp_path: Path) -> None:
     assert effect["p"] < 1e-9
 
 
-def test_without_exclusion_all_are_there(answered: Path, tmp_path: Path) -> None:
+def test_export_with_keep_all_contains_all_participants(answered: Path, tmp_path: Path) -> None:
     command("export", answered, "--out", tmp_path / "all.csv", "--keep-all")
     rows = pl.read_csv(tmp_path / "all.csv", infer_schema=False)
     assert rows["participant"].n_unique() == N + CARELESS

@@ -1,4 +1,4 @@
-"""The page in a real browser: whole studies, as participants go through them, and what the store then holds."""
+"""Test whole studies in a real browser, and the events that the store then contains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Visit = Callable[..., Visitor]
 ITEM = ["shown", "click", "click", "click", "answer"]
 
 
-def test_a_whole_study_by_mouse(tmp_path: Path, visit: Visit) -> None:
+def test_study_by_mouse_stores_all_events_and_shows_the_code_only_at_the_end(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     answers: list[tuple[str, bytes]] = []
     visitor = visit(folder, query="?PROLIFIC_PID=pid1&STUDY_ID=s1&SESSION_ID=x1")
@@ -66,18 +66,18 @@ def test_a_whole_study_by_mouse(tmp_path: Path, visit: Visit) -> None:
     for event in events[1:]:
         assert event.viewport == (1280, 800, 1)
         assert (event.elapsed_ms == 0) == (event.kind in ("stage", "shown"))
-    # Who is done stays so.
+    # A reload after the end shows the end again.
     visitor.page.reload()
     visitor.heading("Thank you. You are done.")
 
 
-def test_a_whole_study_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:
+def test_study_by_keyboard_alone_stores_all_answers(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     press = visitor.page.keyboard.press
 
     def answer() -> None:
-        """C2, C3, and B3 after another was taken back; from the first cell, where each picture begins."""
+        """Choose C2, C3 and (after an undo) B3, starting at the first cell, which has the focus."""
         visitor.ready()
         expect(visitor.cell(1, 1)).to_be_focused()
         for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter", "ArrowRight", " ", "End", "Enter"):
@@ -123,7 +123,7 @@ def test_a_whole_study_by_keyboard_alone(tmp_path: Path, visit: Visit) -> None:
             assert event.value["y"] == pytest.approx((event.value["row"] - 0.5) / 6)
 
 
-def test_a_whole_study_by_touch_on_a_small_phone(tmp_path: Path, visit: Visit) -> None:
+def test_study_by_touch_on_a_small_phone_stores_all_answers(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     phone = {"width": 360, "height": 740}
     visitor = visit(folder, viewport=phone, has_touch=True, is_mobile=True, device_scale_factor=3)
@@ -135,7 +135,7 @@ def test_a_whole_study_by_touch_on_a_small_phone(tmp_path: Path, visit: Visit) -
         visitor.where("Practice" if number < 0 else f"Image {number + 1} of 6")
         visitor.ready()
         visitor.cell(3, 2).tap()
-        # A finger that slides chooses the cell it is lifted from.
+        # A sliding finger chooses the cell from which it is lifted.
         slide(visitor, (1, 9), (5, 7))
         visitor.cell(6, 10).tap()
         assert visitor.chosen() == ["C2", "E7", "F10"]
@@ -156,7 +156,7 @@ def test_a_whole_study_by_touch_on_a_small_phone(tmp_path: Path, visit: Visit) -
 
 
 def slide(visitor: Visitor, start: tuple[int, int], end: tuple[int, int]) -> None:
-    """Put a finger on a cell, move it to another, lift it."""
+    """Put a finger on a cell, move it to another cell, and lift it."""
     points = []
     for cell in (start, end):
         box = visitor.cell(*cell).bounding_box()
@@ -170,7 +170,7 @@ def slide(visitor: Visitor, start: tuple[int, int], end: tuple[int, int]) -> Non
     session.detach()
 
 
-def test_points_are_where_the_pointer_was(tmp_path: Path, visit: Visit) -> None:
+def test_click_coordinates_match_the_pointer(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -185,7 +185,7 @@ def test_points_are_where_the_pointer_was(tmp_path: Path, visit: Visit) -> None:
     for event, (x, y) in zip(clicked, wanted, strict=True):
         assert event.value["x"] == pytest.approx(x, abs=0.002)
         assert event.value["y"] == pytest.approx(y, abs=0.004)
-    # Pressed in the picture and let go of outside is no click.
+    # A press inside the picture that is released outside is not a click.
     visitor.button("Undo").click()
     visitor.page.mouse.move(box["x"] + 40, box["y"] + 40)
     visitor.page.mouse.down()
@@ -194,13 +194,13 @@ def test_points_are_where_the_pointer_was(tmp_path: Path, visit: Visit) -> None:
     assert visitor.chosen() == ["A1", "F10"]
 
 
-def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> None:
+def test_undo_and_confirm_are_disabled_until_possible(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
     undo, confirm = visitor.button("Undo"), visitor.button("Confirm")
     expect(undo).to_have_attribute("aria-disabled", "true")
-    # What is said to be disabled Playwright does not click unless told to; people do.
+    # Playwright clicks a disabled button only with `force`, but people may click it.
     confirm.click(force=True)
     expect(visitor.page.locator("#live")).to_have_text("You still have to choose three cells.")
     expect(visitor.page.locator(".hint")).to_have_text("You still have to choose three cells.")
@@ -228,14 +228,14 @@ def test_undo_and_confirm_wait_for_their_time(tmp_path: Path, visit: Visit) -> N
     assert not progress.answers
 
 
-def test_a_whole_study_of_choices(tmp_path: Path, visit: Visit) -> None:
+def test_choice_study_by_keyboard_and_mouse_stores_all_answers(tmp_path: Path, visit: Visit) -> None:
     folder = choice_study(tmp_path)
     visitor = visit(folder)
     page = visitor.page
     visitor.agree()
     visitor.button("Try it").click()
     visitor.ready()
-    # Practice: first the right one, by its number.
+    # In practice, choose the right option by its number key.
     labels = page.locator(".option span").all_text_contents()
     assert sorted(labels) == ["bowl", "cup", "vase"]
     page.keyboard.press(str(labels.index("cup") + 1))
@@ -257,7 +257,7 @@ def test_a_whole_study_of_choices(tmp_path: Path, visit: Visit) -> None:
     assert [event.elapsed_ms > 0 for event in events if event.kind == "choice"] == [True] * 5
 
 
-def test_practice_tells_what_was_wrong(tmp_path: Path, visit: Visit) -> None:
+def test_practice_feedback_shows_the_right_option(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(choice_study(tmp_path))
     page = visitor.page
     visitor.agree()
@@ -267,14 +267,14 @@ def test_practice_tells_what_was_wrong(tmp_path: Path, visit: Visit) -> None:
     page.locator(".option").nth(wrong).click()
     expect(page.locator(".feedback")).to_have_text("Not quite. The answer is: cup.")
     expect(page.locator(".option.wrong span")).to_have_text("vase")
-    # It is there again after a reload.
+    # The feedback is still visible after a reload.
     page.reload()
     expect(page.locator(".feedback")).to_have_text("Not quite. The answer is: cup.")
     visitor.button("Start").click()
     visitor.where("Image 1 of 4")
 
 
-def test_practice_that_does_not_tell(tmp_path: Path, visit: Visit) -> None:
+def test_practice_without_feedback_does_not_show_the_answer(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(choice_study(tmp_path, **{"feedback = true": "feedback = false"}))
     visitor.agree()
     visitor.button("Try it").click()
@@ -331,7 +331,9 @@ def test_markup_is_shown_as_text(tmp_path: Path, visit: Visit, task: str) -> Non
     assert page.locator("main img[src=x], main script").count() == 0
 
 
-def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
+def test_second_session_and_incomplete_link_show_a_message(
+    tmp_path: Path, visit: Visit, served: Callable[[Path], str]
+) -> None:
     folder = clicks_study(tmp_path)
     address = served(folder)
     first = visit(folder, address=address, query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
@@ -343,7 +345,7 @@ def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable
     broken = visit(folder, address=address, query="?PROLIFIC_PID=p2")
     broken.agree()
     broken.heading("Your link is not complete")
-    # Another person at the first one's computer gets a study of their own.
+    # Another person at the same computer becomes a new participant.
     first.page.goto(f"{address}/?PROLIFIC_PID=other&STUDY_ID=s&SESSION_ID=3")
     first.heading("Spot the Ball")
     first.agree()
@@ -351,7 +353,7 @@ def test_who_took_part_is_told_so(tmp_path: Path, visit: Visit, served: Callable
     assert len(stored(folder)) == 2
 
 
-def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: Path, visit: Visit) -> None:
+def test_page_states_pay_bonus_and_explanations_of_study_toml(tmp_path: Path, visit: Visit) -> None:
     pay = {'"AMOUNT an hour"': '"11.50 EUR an hour"', "bonus = 1.00": "bonus = 2.50", '"USD"': '"EUR"'}
     visitor = visit(clicks_study(tmp_path, **pay))
     visitor.heading("Spot the Ball")
@@ -368,7 +370,7 @@ def test_pay_bonus_and_explanations_are_stated_as_study_toml_has_them(tmp_path: 
     expect(visitor.page.locator("#pilot")).to_be_hidden()
 
 
-def test_terms_that_there_are_not(tmp_path: Path, visit: Visit) -> None:
+def test_page_omits_terms_that_do_not_apply(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(choice_study(tmp_path))
     expect(visitor.page.locator(".terms li")).to_have_text(["Pay: AMOUNT an hour."])
     visitor.agree()
@@ -376,14 +378,14 @@ def test_terms_that_there_are_not(tmp_path: Path, visit: Visit) -> None:
     expect(visitor.page.locator(".terms li")).to_have_count(0)
 
 
-def test_a_pilot_is_marked_and_shows_the_list_of_its_link(tmp_path: Path, visit: Visit) -> None:
+def test_pilot_page_is_marked_and_shows_the_list_named_in_the_link(tmp_path: Path, visit: Visit) -> None:
     folder = study(tmp_path, sports=("soccer", "volleyball"), images=2)
     with running(folder, pilot=True) as address:
         first = visit(folder, address=address, query="?list=volleyball")
         expect(first.page.locator("#pilot")).to_be_visible()
         first.agree()
         first.heading("Instructions")
-        # The other list, in the same browser: another participant.
+        # The other list in the same browser starts a new participant.
         first.page.goto(f"{address}/?list=soccer")
         first.heading("Spot the Ball")
         first.agree()
@@ -393,7 +395,7 @@ def test_a_pilot_is_marked_and_shows_the_list_of_its_link(tmp_path: Path, visit:
     assert [one.list for one, _ in stored(folder / "pilot-1")] == ["volleyball", "soccer"]
 
 
-def test_consent_is_needed(tmp_path: Path, visit: Visit) -> None:
+def test_start_without_consent_is_not_possible(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.button("Take part").click()
@@ -404,8 +406,8 @@ def test_consent_is_needed(tmp_path: Path, visit: Visit) -> None:
     assert stored(folder) == []
 
 
-def test_times_count_from_when_the_picture_is_there(tmp_path: Path, visit: Visit) -> None:
-    """A picture that takes a second to come does not make its participant slow."""
+def test_response_time_starts_when_the_picture_is_visible(tmp_path: Path, visit: Visit) -> None:
+    """Check that the loading time of a picture is not part of the response time."""
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.agree()
@@ -431,12 +433,12 @@ def test_times_count_from_when_the_picture_is_there(tmp_path: Path, visit: Visit
 
 
 def test_leaving_the_page_is_recorded(tmp_path: Path, visit: Visit) -> None:
-    """Also while the feedback of practice is read, which stays."""
+    """Check that leaving is recorded at every stage, and keeps the feedback of practice visible."""
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
 
     def leave() -> None:
-        # Playwright's pages always have the focus.
+        # Pages in Playwright always have the focus, so dispatch the events.
         visitor.page.evaluate("window.dispatchEvent(new Event('blur'))")
         visitor.page.wait_for_timeout(50)
         visitor.page.evaluate("window.dispatchEvent(new Event('focus'))")
@@ -468,7 +470,7 @@ def test_leaving_the_page_is_recorded(tmp_path: Path, visit: Visit) -> None:
     assert events[0].value["device"]["language"] != "other"
 
 
-def test_who_comes_to_a_full_study_is_told(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
+def test_full_study_shows_a_message(tmp_path: Path, visit: Visit, served: Callable[[Path], str]) -> None:
     folder = clicks_study(tmp_path, **{"per_list = 0": "per_list = 1"})
     address = served(folder)
     first = visit(folder, address=address)

@@ -1,4 +1,4 @@
-"""A study of choices in a real browser, from drawn photos to trials that are read."""
+"""Test a choice study in a real browser, from synthetic photos to the exported trials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.adapters.study.people import command
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_from_drawn_photos_to_trials(tmp_path: Path, visit: Callable[..., Visitor]) -> None:
+def test_demo_choice_study_in_the_browser_exports_readable_trials(
+    tmp_path: Path, visit: Callable[..., Visitor]
+) -> None:
     folder = demo_choices(tmp_path)
     stimuli = load(folder).stimuli
     visitor = visit(folder)
@@ -28,7 +30,7 @@ def test_from_drawn_photos_to_trials(tmp_path: Path, visit: Callable[..., Visito
     visitor.heading("Where does this person look?: a demo")
     visitor.agree()
     visitor.heading("Instructions")
-    # There is no worked example in this study.
+    # This study has no worked example, which must not appear as null.
     assert "null" not in page.locator("main").inner_text()
     visitor.button("Try it").click()
     ((participant, _),) = stored(folder)
@@ -37,7 +39,7 @@ def test_from_drawn_photos_to_trials(tmp_path: Path, visit: Callable[..., Visito
         visitor.where("Practice" if trial.trial < 0 else f"Image {trial.trial + 1} of 11")
         assert page.locator(".option span").all_text_contents() == list(trial.options)
         target = stimuli[trial.key].gaze_target
-        # Wrong in practice, once, and on the first photo; right on all checks.
+        # The participant errs once in practice and on the first photo, and passes all checks.
         wrong = trial.trial in (-2, 0)
         chosen = next(option for option in trial.options if (option == target) != wrong)
         page.keyboard.press(str(trial.options.index(chosen) + 1))
@@ -49,7 +51,7 @@ def test_from_drawn_photos_to_trials(tmp_path: Path, visit: Callable[..., Visito
     assert "null" not in page.locator("main").inner_text()
     expect(page.locator("output")).to_have_text("SYNTHETIC")
 
-    # A test answers faster than people.
+    # The test answers faster than people, so only the rule checks is used.
     command("export", folder, "--out", tmp_path / "people", "--exclude", "checks")
     trials = read_trials(tmp_path / "people/trials.csv")
     assert (len(trials.frame), trials.n_checks) == (8, 3)

@@ -1,4 +1,4 @@
-"""The page in a real browser: its weight, its sizes, its colors, and what those who listen or use keys get."""
+"""Test size, layout, colors and accessibility of the page in a real browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZES = {
 
 
 def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
-    """Go through a study of clicks and look at every screen there is."""
+    """Go through a clicks study, and call `look` on every screen."""
     visitor.heading("Spot the Ball")
     look("consent")
     visitor.agree()
@@ -65,11 +65,11 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
 
 @pytest.fixture
 def drawn_study(tmp_path: Path) -> Path:
-    """With the worked example that `init` draws."""
+    """Create a clicks study with the worked example that `init` draws."""
     return clicks_study(tmp_path)
 
 
-def test_weight_and_hosts(drawn_study: Path, visit: Visit) -> None:
+def test_page_is_small_and_loads_only_from_its_own_host(drawn_study: Path, visit: Visit) -> None:
     visitor = visit(drawn_study)
     weights: dict[str, int] = {}
 
@@ -86,19 +86,19 @@ def test_weight_and_hosts(drawn_study: Path, visit: Visit) -> None:
     page = {path: weight for path, weight in paths.items() if path == "/" or path.startswith("/static/")}
     assert {"/", "/static/app.js", "/static/style.css", "/static/icon.svg"} <= page.keys()
     assert sum(page.values()) < 100_000
-    # Nothing else but pictures and the study's own answers.
+    # All other requests are for pictures or the study's API.
     assert all(path.startswith(("/api/", "/images/")) for path in paths.keys() - page.keys())
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_screen_fits(drawn_study: Path, visit: Visit, size: str) -> None:
+def test_every_screen_fits_the_window(drawn_study: Path, visit: Visit, size: str) -> None:
     visitor = visit(drawn_study, viewport=SIZES[size])
 
     def look(screen: str) -> None:
         wide, high = visitor.page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
         assert wide <= high, screen
         if screen in ("practice", "practice, all chosen", "an image", "feedback", "explanation"):
-            # The whole picture, and what there is to do, without scrolling.
+            # The whole picture and all controls must be visible without scrolling.
             grid = visitor.page.get_by_role("grid")
             shown = [grid, *visitor.page.locator(".foot button, .foot textarea").all()]
             for one in shown:
@@ -116,8 +116,10 @@ def test_every_screen_fits(drawn_study: Path, visit: Visit, size: str) -> None:
 
 
 @pytest.mark.parametrize("size", ["small phone", "laptop"])
-def test_nothing_moves(drawn_study: Path, visit: Visit, size: str) -> None:
-    """While pictures come, and from the first click to the last, the picture and the buttons stay where they are."""
+def test_layout_does_not_shift_while_pictures_load_or_cells_are_clicked(
+    drawn_study: Path, visit: Visit, size: str
+) -> None:
+    """Check that the picture and the buttons do not move while pictures load, or between clicks."""
     visitor = visit(drawn_study, viewport=SIZES[size])
     page = visitor.page
     page.add_init_script(
@@ -165,7 +167,7 @@ def test_nothing_moves(drawn_study: Path, visit: Visit, size: str) -> None:
     assert sum(page.evaluate("() => window.shifts")) == 0
 
 
-def test_the_next_pictures_are_fetched_before_they_are_needed(drawn_study: Path, visit: Visit) -> None:
+def test_next_pictures_are_prefetched(drawn_study: Path, visit: Visit) -> None:
     visitor = visit(drawn_study)
     visitor.practice()
     asked: list[str] = []
@@ -177,7 +179,7 @@ def test_the_next_pictures_are_fetched_before_they_are_needed(drawn_study: Path,
     visitor.ready()
     shown = visitor.page.locator(".frame img").get_attribute("src")
     assert f"{visitor.address}/{shown}" not in asked
-    # One farther ahead is.
+    # The page prefetches one picture farther ahead.
     assert sum("/images/" in url for url in asked) == 1
 
 
@@ -210,8 +212,8 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast(drawn_study: Path, visit: Visit, scheme: str) -> None:
-    """Every text on every screen, by WCAG 2.2, level AA."""
+def test_every_text_has_wcag_aa_contrast(drawn_study: Path, visit: Visit, scheme: str) -> None:
+    """Check the contrast of every text on every screen by WCAG 2.2, level AA."""
     visitor = visit(drawn_study, color_scheme=scheme)
     seen = set()
 
@@ -223,14 +225,14 @@ def test_contrast(drawn_study: Path, visit: Visit, scheme: str) -> None:
             seen.add(text)
 
     screens(visitor, look)
-    # Every participant sees images on the same ground, whatever their system prefers.
+    # All participants see images on the same background, in light and dark mode.
     ground = visitor.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert ground == "rgb(255, 255, 255)"
     assert {"Undo", "Confirm", "Practice", "Instructions", "Take part"} <= seen
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_of_choices(tmp_path: Path, visit: Visit, scheme: str) -> None:
+def test_every_text_of_a_choice_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: str) -> None:
     visitor = visit(choice_study(tmp_path), color_scheme=scheme)
     visitor.agree()
     visitor.button("Try it").click()
@@ -244,8 +246,8 @@ def test_contrast_of_choices(tmp_path: Path, visit: Visit, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("ground", [0, 128, 255])
-def test_labels_read_on_any_ground(drawn_study: Path, visit: Visit, ground: int) -> None:
-    """Every cell bears its label, seen on black, gray and white alike, as the core draws it for models."""
+def test_cell_labels_are_legible_on_black_gray_and_white(drawn_study: Path, visit: Visit, ground: int) -> None:
+    """Check that every cell shows the same label as for models, legible on every background."""
     visitor = visit(drawn_study)
     content = io.BytesIO()
     Image.new("RGB", (640, 360), (ground,) * 3).save(content, "PNG")
@@ -265,15 +267,15 @@ def test_labels_read_on_any_ground(drawn_study: Path, visit: Visit, ground: int)
             y, x = round(row * height), round(col * width)
             inside = pixels[y + 3 : y + round(0.45 * height), x + 3 : x + round(0.6 * width)]
             assert np.ptp(inside) >= 150
-            # The rest of the cell is free.
+            # The rest of the cell is empty.
             rest = pixels[y + round(0.5 * height) : y + round(height) - 3, x + 3 : x + round(width) - 3]
-            if (row, col) != (0, 0):  # which has the focus
+            if (row, col) != (0, 0):  # this cell has the focus
                 assert np.ptp(rest) <= 3
 
 
 @pytest.mark.parametrize("width", [360, 390, 430])
-def test_names_stand_around_a_small_picture(drawn_study: Path, visit: Visit, width: int) -> None:
-    """Labels in small cells would cover players."""
+def test_row_and_column_names_surround_a_small_picture(drawn_study: Path, visit: Visit, width: int) -> None:
+    """Check the names outside a small picture, where labels in cells would cover players."""
     visitor = visit(drawn_study, viewport={"width": width, "height": 844})
     visitor.agree()
     visitor.button("Try it").click()
@@ -284,7 +286,7 @@ def test_names_stand_around_a_small_picture(drawn_study: Path, visit: Visit, wid
         assert shown.all_text_contents() == [str(name) for name in names]
         for one in shown.all():
             expect(one).to_be_visible()
-    # Each beside its row, or above its column.
+    # Each name is centered above its column.
     for number in range(1, 11):
         name = visitor.page.locator(".name.above").nth(number - 1).bounding_box()
         cell = visitor.cell(1, number).bounding_box()
@@ -294,7 +296,7 @@ def test_names_stand_around_a_small_picture(drawn_study: Path, visit: Visit, wid
         assert name["y"] + name["height"] <= cell["y"] + 2
 
 
-def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> None:
+def test_roles_accessible_names_and_focus_order(drawn_study: Path, visit: Visit) -> None:
     visitor = visit(drawn_study)
     page = visitor.page
     press = page.keyboard.press
@@ -312,7 +314,7 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
     expect(bar).to_have_attribute("aria-valuetext", "0 of 6 images done")
     expect(page.get_by_role("list", name="Your guesses")).to_be_visible()
 
-    # One stop for the grid, then the buttons; arrows move within.
+    # The grid is one tab stop before the buttons, and arrow keys move within it.
     expect(visitor.cell(1, 1)).to_be_focused()
     for key in ("ArrowDown", "ArrowDown", *["ArrowRight"] * 4):
         press(key)
@@ -334,17 +336,17 @@ def test_roles_names_and_the_order_of_focus(drawn_study: Path, visit: Visit) -> 
     for key, cell in {"End": (3, 10), "PageDown": (6, 10), "Control+Home": (1, 1), "ArrowUp": (1, 1)}.items():
         press(key)
         expect(visitor.cell(*cell)).to_be_focused()
-    # What a screen reader's own click does.
+    # A screen reader clicks by calling `click()`.
     visitor.cell(2, 3).evaluate("(cell) => cell.click()")
     assert visitor.chosen() == ["B3"]
-    # The bar moves on with the images.
+    # The progress bar advances with each image.
     visitor.click((1, 1), (1, 1))
     visitor.confirm()
     visitor.explain_if_asked()
     expect(bar).to_have_attribute("aria-valuetext", "1 of 6 images done")
 
 
-def test_options_are_a_named_group(tmp_path: Path, visit: Visit) -> None:
+def test_choice_options_form_a_named_group(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(choice_study(tmp_path))
     visitor.agree()
     visitor.button("Try it").click()
@@ -356,8 +358,8 @@ def test_options_are_a_named_group(tmp_path: Path, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_what_is_not_saved_yet_is_said_beside_the_progress(tmp_path: Path, visit: Visit, width: int) -> None:
-    """It covers neither the text box nor a button, and moves nothing."""
+def test_unsaved_message_covers_nothing_and_moves_nothing(tmp_path: Path, visit: Visit, width: int) -> None:
+    """Check that the message next to the progress bar covers no text box or button, and moves nothing."""
     folder = clicks_study(tmp_path, **{"explanations = 1": "explanations = 4"})
     visitor = visit(folder, viewport={"width": width, "height": 844})
     visitor.practice()
@@ -386,7 +388,7 @@ def test_what_is_not_saved_yet_is_said_beside_the_progress(tmp_path: Path, visit
         assert place["y"] >= box["y"] + box["height"] or place["x"] + place["width"] <= box["x"]
 
 
-def test_less_motion_where_it_is_asked_for(drawn_study: Path, visit: Visit) -> None:
+def test_progress_bar_is_not_animated_with_reduced_motion(drawn_study: Path, visit: Visit) -> None:
     moves = "() => getComputedStyle(document.querySelector('#progress div')).transitionDuration"
     visitor = visit(drawn_study)
     visitor.heading("Spot the Ball")
@@ -395,7 +397,7 @@ def test_less_motion_where_it_is_asked_for(drawn_study: Path, visit: Visit) -> N
     assert visitor.page.evaluate(moves) == "0s"
 
 
-def test_cells_light_up_under_the_pointer(drawn_study: Path, visit: Visit) -> None:
+def test_cell_under_the_pointer_is_highlighted(drawn_study: Path, visit: Visit) -> None:
     visitor = visit(drawn_study)
     visitor.practice()
     lit = visitor.page.locator(".lit")

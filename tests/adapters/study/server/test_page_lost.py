@@ -1,4 +1,4 @@
-"""The page in a real browser when things go wrong: nothing a participant did is lost, doubled or out of order."""
+"""Test the page in a real browser when things go wrong: no event is lost, doubled or out of order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Visit = Callable[..., Visitor]
 NOT_SAVED = "Not saved yet, trying again …"
 
 
-def test_clicks_made_without_a_network_are_stored_when_it_is_back(tmp_path: Path, visit: Visit) -> None:
+def test_clicks_made_offline_are_stored_when_the_network_returns(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -34,7 +34,7 @@ def test_clicks_made_without_a_network_are_stored_when_it_is_back(tmp_path: Path
     visitor.saved()
     before = len(only(folder)[1])
     visitor.context.set_offline(True)
-    # The next pictures are there already.
+    # The next pictures are already loaded.
     visitor.images(range(2, 4), cells=((1, 1), (1, 2), (1, 3)))
     visitor.click((2, 2), (2, 3))
     expect(visitor.page.locator("#saving")).to_have_text(NOT_SAVED)
@@ -53,7 +53,7 @@ def test_clicks_made_without_a_network_are_stored_when_it_is_back(tmp_path: Path
     assert only(folder)[0].stage == "finished"
 
 
-def test_a_tab_closed_without_a_network_is_opened_again_where_it_was(tmp_path: Path, visit: Visit) -> None:
+def test_tab_closed_offline_resumes_with_unsent_answers(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -79,7 +79,7 @@ def test_a_tab_closed_without_a_network_is_opened_again_where_it_was(tmp_path: P
 
 
 @pytest.mark.parametrize("way", ["reload", "back", "closed"])
-def test_the_participant_goes_on_where_they_were(tmp_path: Path, visit: Visit, way: str) -> None:
+def test_participant_resumes_after_leaving_the_page(tmp_path: Path, visit: Visit, way: str) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
 
@@ -122,12 +122,12 @@ def test_the_participant_goes_on_where_they_were(tmp_path: Path, visit: Visit, w
     progress, events = only(folder)
     assert progress.stage == "finished"
     assert clicks_of(events, 2) == [(1, 1), (2, 2), (3, 3)]
-    # Each showing counts from its own beginning.
+    # The time of each display starts at zero.
     shown = [event for event in events if event.kind == "shown" and event.trial == 2]
     assert [event.elapsed_ms for event in shown] == [0, 0]
 
 
-def test_what_was_being_written_is_there_after_a_reload(tmp_path: Path, visit: Visit) -> None:
+def test_unsent_explanation_survives_a_reload(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path, **{"explanations = 1": "explanations = 4"})
     visitor = visit(folder)
     visitor.practice()
@@ -157,14 +157,14 @@ def test_what_was_being_written_is_there_after_a_reload(tmp_path: Path, visit: V
     assert len(said) == 4
 
 
-def test_a_second_tab_is_told_and_may_take_over(tmp_path: Path, visit: Visit) -> None:
+def test_second_tab_shows_a_message_and_can_take_over(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     first = visit(folder)
     first.practice()
     first.click((1, 1))
     second = Visitor(first.context, first.address)
     second.heading("The study is open in another tab")
-    # The first goes on meanwhile, without a network, so that only the browser knows.
+    # Meanwhile, the first tab continues offline, so only the browser has these clicks.
     first.saved()
     first.context.set_offline(True)
     first.click((1, 2))
@@ -174,7 +174,7 @@ def test_a_second_tab_is_told_and_may_take_over(tmp_path: Path, visit: Visit) ->
     second.ready()
     assert second.chosen() == ["A1", "A2"]
     first.heading("The study continues in another tab")
-    # And back, each time by one click.
+    # One click switches back each time.
     first.button("Continue here").click()
     first.where("Image 1 of 6")
     second.heading("The study continues in another tab")
@@ -194,8 +194,8 @@ def test_a_second_tab_is_told_and_may_take_over(tmp_path: Path, visit: Visit) ->
     assert second.errors == []
 
 
-def test_an_answer_that_got_lost_on_its_way_back(tmp_path: Path, visit: Visit) -> None:
-    """The server has stored it, the page does not know: it is sent again, and is there once."""
+def test_event_with_a_lost_response_is_sent_again_and_stored_once(tmp_path: Path, visit: Visit) -> None:
+    """Check that the page sends events again if only the server's response was lost."""
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -219,7 +219,7 @@ def test_an_answer_that_got_lost_on_its_way_back(tmp_path: Path, visit: Visit) -
 
 
 @pytest.mark.parametrize("answer", [(503, "{}"), (429, "{}"), (200, "<html>Please log in to the hotel</html>")])
-def test_a_server_in_trouble_is_waited_for(tmp_path: Path, visit: Visit, answer: tuple[int, str]) -> None:
+def test_page_retries_after_a_server_error(tmp_path: Path, visit: Visit, answer: tuple[int, str]) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -235,7 +235,7 @@ def test_a_server_in_trouble_is_waited_for(tmp_path: Path, visit: Visit, answer:
     assert clicks_of(only(folder)[1], 0) == [(1, 1), (2, 2)]
 
 
-def test_a_server_killed_in_the_middle(tmp_path: Path, visit: Visit) -> None:
+def test_page_loses_no_clicks_when_the_server_is_killed_and_restarted(tmp_path: Path, visit: Visit) -> None:
     folder, port = clicks_study(tmp_path), free_port()
     with serving_at(folder, port) as server:
         visitor = visit(folder, address=f"http://127.0.0.1:{port}")
@@ -257,8 +257,8 @@ def test_a_server_killed_in_the_middle(tmp_path: Path, visit: Visit) -> None:
         assert clicks_of(events, 2) == [(1, 1), (1, 2), (1, 3)]
 
 
-def test_the_server_is_right_where_the_page_is_behind(tmp_path: Path, visit: Visit) -> None:
-    """Somebody went on elsewhere with the same cookie: the page takes what is stored, and goes on from there."""
+def test_page_adopts_the_state_of_the_server_if_it_is_behind(tmp_path: Path, visit: Visit) -> None:
+    """Check that the page continues from the stored events after another client used the same cookie."""
     folder = clicks_study(tmp_path)
     visitor = visit(folder)
     visitor.practice()
@@ -281,7 +281,7 @@ def test_the_server_is_right_where_the_page_is_behind(tmp_path: Path, visit: Vis
     assert [click.cell for click in progress.answers[0].answer.clicks] == [(6, 6), (1, 1), (1, 2)]
 
 
-def test_without_cookies_the_page_says_so(tmp_path: Path, visit: Visit) -> None:
+def test_page_without_cookies_shows_an_error(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(clicks_study(tmp_path))
     visitor.practice()
     visitor.where("Image 1 of 6")
@@ -292,7 +292,7 @@ def test_without_cookies_the_page_says_so(tmp_path: Path, visit: Visit) -> None:
     visitor.heading("The study cannot continue in this browser")
 
 
-def test_who_lost_their_cookie_comes_back_by_the_link(tmp_path: Path, visit: Visit) -> None:
+def test_prolific_link_restores_a_participant_without_a_cookie(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path)
     visitor = visit(folder, query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
     visitor.practice()
@@ -311,7 +311,7 @@ def test_who_lost_their_cookie_comes_back_by_the_link(tmp_path: Path, visit: Vis
     visitor.where("Image 1 of 6")
     visitor.ready()
     assert visitor.chosen() == ["A1"]
-    # In a browser that knows nothing of them, they consent again.
+    # Without cookies and local storage, the participant must consent again.
     visitor.context.clear_cookies()
     visitor.page.evaluate("localStorage.clear()")
     visitor.page.reload()
@@ -323,7 +323,7 @@ def test_who_lost_their_cookie_comes_back_by_the_link(tmp_path: Path, visit: Vis
     assert len(stored(folder)) == 1
 
 
-def test_with_cookies_blocked_the_page_says_so_by_the_link_too(tmp_path: Path, visit: Visit) -> None:
+def test_page_with_blocked_cookies_and_a_prolific_link_shows_an_error(tmp_path: Path, visit: Visit) -> None:
     visitor = visit(clicks_study(tmp_path), query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
 
     def without_cookie(route: Route) -> None:
@@ -331,7 +331,7 @@ def test_with_cookies_blocked_the_page_says_so_by_the_link_too(tmp_path: Path, v
         route.fulfill(response=reply, headers={k: v for k, v in reply.headers.items() if k != "set-cookie"})
 
     visitor.page.route("**/api/start", without_cookie)
-    # The browser itself keeps what a fetched answer sets.
+    # The browser stores the cookies of a fetched response, so clear them.
     visitor.page.route("**/api/events", lambda route: (visitor.context.clear_cookies(), route.continue_()))
     visitor.agree()
     visitor.context.clear_cookies()
@@ -340,7 +340,7 @@ def test_with_cookies_blocked_the_page_says_so_by_the_link_too(tmp_path: Path, v
     visitor.heading("The study cannot continue in this browser")
 
 
-def test_who_was_deleted_is_not_taken_in_again_by_their_link(tmp_path: Path, visit: Visit) -> None:
+def test_deleted_participant_is_not_stored_again_by_their_link(tmp_path: Path, visit: Visit) -> None:
     folder, port = clicks_study(tmp_path), free_port()
     with serving_at(folder, port):
         visitor = visit(folder, address=f"http://127.0.0.1:{port}", query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
@@ -353,8 +353,8 @@ def test_who_was_deleted_is_not_taken_in_again_by_their_link(tmp_path: Path, vis
         assert stored(folder) == []
 
 
-def test_another_participants_clicks_in_the_same_browser_are_left_alone(tmp_path: Path, visit: Visit) -> None:
-    """Two people at one computer: what the first did offline is not sent as the second's."""
+def test_unsent_clicks_of_one_participant_are_not_sent_for_another(tmp_path: Path, visit: Visit) -> None:
+    """Check two participants at one computer: offline clicks of the first are not sent for the second."""
     folder = clicks_study(tmp_path)
     visitor = visit(folder, query="?PROLIFIC_PID=p1&STUDY_ID=s&SESSION_ID=1")
     visitor.practice()

@@ -1,4 +1,4 @@
-"""Questionnaires, the quiz, full screen and the mouse's path in a real browser."""
+"""Test questionnaires, the quiz, full screen and mouse paths in a real browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fits(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_questionnaires_and_quiz(tmp_path: Path, visit: Visit, width: int) -> None:
+def test_questionnaires_and_quiz_in_german_are_validated_and_stored(tmp_path: Path, visit: Visit, width: int) -> None:
     folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ)
     change(folder, {'language = "en"': 'language = "de"'})
     visitor = visit(folder, viewport={"width": width, "height": 844})
@@ -63,12 +63,12 @@ def test_questionnaires_and_quiz(tmp_path: Path, visit: Visit, width: int) -> No
         expect(page.locator("#missing-years")).to_have_text(told)
     years.fill("12,5")
     page.get_by_label("How did you learn it?").fill("als Kind")
-    # What is not sent yet outlives a reload.
+    # Unsent answers survive a reload.
     page.reload()
     visitor.heading("Über Sie")
     expect(page.get_by_label("For how many years?")).to_have_value("12.5")
     expect(page.get_by_role("checkbox", name="soccer")).to_be_checked()
-    # A hidden question is not answered, whatever was there.
+    # A hidden question is not answered, even if it had an answer before.
     page.get_by_label("For how many years?").fill("3")
     expect(page.get_by_label("How did you learn it?")).to_be_hidden()
     visitor.button("Fortfahren").click()
@@ -111,7 +111,7 @@ def test_questionnaires_and_quiz(tmp_path: Path, visit: Visit, width: int) -> No
     assert surveys[3] == {"name": "effort", "answers": {"hard": 5, "why": "klein"}}
 
 
-def test_questionnaire_by_keyboard_alone_and_screened_out(tmp_path: Path, visit: Visit) -> None:
+def test_questionnaire_and_failed_quiz_by_keyboard_alone_end_screened_out(tmp_path: Path, visit: Visit) -> None:
     folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ.replace("attempts = 2", "attempts = 1"))
     change(folder, {'url = "': 'screened_code = "SCREENED-9"\nurl = "'})
     visitor = visit(folder)
@@ -124,7 +124,7 @@ def test_questionnaire_by_keyboard_alone_and_screened_out(tmp_path: Path, visit:
     for key in ("Tab", "Enter"):
         press(key)
     visitor.heading("About you")
-    # The first radio button is focused by Tab, the second chosen by the arrow.
+    # Tab focuses the first radio button, and the arrow key chooses the second.
     for key in ("Tab", "ArrowDown", "Tab", "Enter"):
         press(key)
     visitor.heading("Instructions")
@@ -141,7 +141,7 @@ def test_questionnaire_by_keyboard_alone_and_screened_out(tmp_path: Path, visit:
     assert events_of(folder)[1].value["answers"] == {"plays": "no"}
 
 
-def test_back_to_the_instructions_and_without_the_network(tmp_path: Path, visit: Visit) -> None:
+def test_quiz_failed_offline_leads_back_to_the_instructions(tmp_path: Path, visit: Visit) -> None:
     folder = add(
         clicks_study(tmp_path), QUIZ.replace("screened-out", "instructions").replace("attempts = 2", "attempts = 1")
     )
@@ -194,7 +194,7 @@ def test_full_screen_is_required_and_leaving_it_is_recorded(tmp_path: Path, visi
     assert changes == [False, True, False, True]
 
 
-def test_small_windows(tmp_path: Path, visit: Visit) -> None:
+def test_window_below_the_minimum_size_blocks_the_study(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path, **{"min_width = 0": "min_width = 900", "min_height = 0": "min_height = 500"})
     visitor = visit(folder, viewport={"width": 800, "height": 600}, screen={"width": 1280, "height": 800})
     page, gate = visitor.page, visitor.page.locator("#gate")
@@ -217,7 +217,7 @@ def test_small_windows(tmp_path: Path, visit: Visit) -> None:
     expect(phone.page.locator("#agree-missing")).to_contain_text("Your screen is too small for this study.")
 
 
-def test_keys_do_not_answer_behind_the_gate(tmp_path: Path, visit: Visit) -> None:
+def test_keys_are_ignored_while_the_window_is_too_small(tmp_path: Path, visit: Visit) -> None:
     folder = choice_study(tmp_path, **{"min_width = 0": "min_width = 900"})
     visitor = visit(folder)
     visitor.agree()
@@ -232,7 +232,7 @@ def test_keys_do_not_answer_behind_the_gate(tmp_path: Path, visit: Visit) -> Non
     assert kinds(events_of(folder)) == ["stage", "stage", "shown"]
 
 
-def test_the_mouse_is_recorded_once_the_study_says_so(tmp_path: Path, visit: Visit) -> None:
+def test_mouse_path_is_recorded_if_the_study_enables_it(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path, **{"mouse = false": "mouse = true"})
     visitor = visit(folder)
     expect(visitor.page.locator(".terms")).to_contain_text("The movements of your mouse over the images are recorded.")
@@ -250,5 +250,5 @@ def test_the_mouse_is_recorded_once_the_study_says_so(tmp_path: Path, visit: Vis
     points = path.value["points"]
     assert [round(x, -2) for _, x, y in points if 490 <= y <= 510][:3] == [100, 300, 500]
     assert all(later[0] - earlier[0] >= 49 for earlier, later in pairwise(points))
-    # Just before the answer that it belongs to.
+    # The path is sent just before its answer.
     assert events[events.index(path) + 1].kind == "answer"

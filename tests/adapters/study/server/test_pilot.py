@@ -1,4 +1,4 @@
-"""A pilot works like the study, is marked, fixes nothing, and can be deleted by one command."""
+"""Test pilots: they work like the study, are marked, keep it changeable, and are deleted by one command."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from spotball_core.errors import OptionError
 from tests.adapters.run_process import here
 from tests.adapters.study.made import VIEWPORT, Person, change, running, study
 from tests.adapters.study.people import command
+from tests.failures import raises
 
 
 def start_of(client: httpx.Client, name: str | None) -> httpx.Response:
     return client.post("/api/start", json={"consent": True, "viewport": VIEWPORT, "list": name})
 
 
-def test_a_pilot_from_beginning_to_deletion(tmp_path: Path) -> None:
+def test_pilot_is_served_exported_and_deleted_apart_from_the_study(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
         assert client.get("/api/study").json()["pilot"] is True
@@ -28,7 +29,7 @@ def test_a_pilot_from_beginning_to_deletion(tmp_path: Path) -> None:
         person.whole()
         assert person.state["participant"].startswith("pilot-")
     assert not (folder / "study.sqlite").exists()
-    # It fixes nothing: with another text, a new pilot and the study itself can be served.
+    # A pilot does not lock study.toml: after a change of a text, a new pilot and the study can be served.
     change(folder, {"Each photo is divided": "A photo is divided"})
     with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
         Person(client).whole()
@@ -49,11 +50,11 @@ def test_a_pilot_from_beginning_to_deletion(tmp_path: Path) -> None:
     with reading(folder) as reader:
         assert len(reader.participants()) == 1
     for arguments in (("delete", folder, "--pilot"), ("status", folder, "--pilot")):
-        with pytest.raises(OptionError, match="there is no pilot"):
+        with raises(OptionError, "wrong-folder"):
             command(*arguments)
 
 
-def test_a_pilot_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_pilot_resumes_after_a_restart_of_the_server(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
         person = Person(client)
@@ -64,7 +65,7 @@ def test_a_pilot_goes_on_where_it_was(tmp_path: Path) -> None:
         assert client.get("/api/state").json()["stage"] == "trials"
 
 
-def test_a_link_shows_each_list_in_a_pilot_only(tmp_path: Path) -> None:
+def test_list_in_the_link_is_accepted_only_in_a_pilot(tmp_path: Path) -> None:
     folder = study(tmp_path, sports=("soccer", "volleyball"), images=2, changes={"per_list = 0": "per_list = 1"})
     with running(folder, pilot=True) as url, httpx.Client(base_url=url) as client:
         for name in ("volleyball", "volleyball", "soccer", "volleyball"):
@@ -72,21 +73,23 @@ def test_a_link_shows_each_list_in_a_pilot_only(tmp_path: Path) -> None:
             assert state["list"] == name
         assert start_of(client, "tennis").status_code == 422
     with reading(folder / "pilot-1") as reader:
-        # The second time, the same participant went on.
+        # The second request for the same list resumed the same participant.
         assert [one.list for one in reader.participants()] == ["volleyball", "soccer", "volleyball"]
     with running(folder) as url, httpx.Client(base_url=url) as client:
         assert start_of(client, "soccer").status_code == 422
         assert "list" not in start_of(client, None).json()
 
 
-def test_it_is_not_deleted_while_it_is_served(tmp_path: Path) -> None:
+def test_delete_of_a_pilot_in_use_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
-    with opened(folder, pilot=True), pytest.raises(OptionError, match="is in use by another process"):
+    with opened(folder, pilot=True), raises(OptionError, "in-use"):
         command("delete", folder, "--pilot")
     assert (folder / "pilot-1").is_dir()
 
 
 @pytest.mark.parametrize("options", [(), ("--participant", "a", "--pilot"), ("--participant", "a", "--prolific", "b")])
-def test_who_is_deleted_is_said_in_one_way(tmp_path: Path, options: tuple[str, ...]) -> None:
-    with pytest.raises(OptionError, match="exactly one of --participant and --prolific"):
+def test_delete_requires_exactly_one_of_participant_prolific_and_pilot(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    with raises(OptionError, "conflicting-options"):
         command("delete", study(tmp_path, images=2), *options)

@@ -1,4 +1,4 @@
-"""What says how far a participant can be trusted, from what they send to the tables of an export; and quotas."""
+"""Test the quality measures of participants, from the requests to the export, and quotas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table(folder: Path, *options: str) -> pl.DataFrame:
 
 
 def forge(person: Person, seconds: float) -> None:
-    """Everything at once, with times that somebody who looked could have had."""
+    """Send all answers at once, with the plausible times of a real participant."""
     person.start()
     person.to_trials()
     for item in person.state["trials"]:
@@ -40,13 +40,13 @@ def forge(person: Person, seconds: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) -> None:
+def test_script_with_forged_times_is_flagged_and_gets_no_bonus(tmp_path: Path) -> None:
     strict = {after: before for before, after in LENIENT.items() if "starts" not in before}
     folder = study(tmp_path, images=50, changes=strict)
     began = time.monotonic()
     with running(folder) as url, httpx.Client(base_url=url) as client:
         forge(Person(client, prolific={"pid": "p", "study": "s", "session": "v"}), seconds=15.0)
-    assert time.monotonic() - began < 52  # else it is not forged
+    assert time.monotonic() - began < 52  # otherwise the times would not be forged
     (row,) = table(folder).rows(named=True)
     assert row["median_seconds"] == 15
     assert row["server_seconds"] < 1
@@ -60,8 +60,8 @@ def test_a_script_that_forges_its_times_is_flagged_and_not_paid(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_who_was_offline_is_not_taken_for_a_script(tmp_path: Path) -> None:
-    """All answers come in one moment, but not sooner than it takes to give them."""
+def test_participant_who_was_offline_is_not_flagged(tmp_path: Path) -> None:
+    """Check answers that arrive all at once, but not earlier than a participant could give them."""
     folder = study(tmp_path, images=2, checks=0, changes={"min_seconds_per_image = 0": "min_seconds_per_image = 0.2"})
     with running(folder) as url, httpx.Client(base_url=url) as client:
         person = Person(client)
@@ -86,7 +86,7 @@ def test_who_was_offline_is_not_taken_for_a_script(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["clicks", "choice"])
-def test_device_focus_and_window_are_in_the_table(tmp_path: Path, task: str) -> None:
+def test_export_contains_device_focus_and_window_of_participants(tmp_path: Path, task: str) -> None:
     folder = study(tmp_path, images=3) if task == "clicks" else choices(tmp_path)
     with running(folder) as url, httpx.Client(base_url=url, headers={"user-agent": IPAD}) as client:
         person = Person(client)
@@ -113,7 +113,7 @@ def test_device_focus_and_window_are_in_the_table(tmp_path: Path, task: str) -> 
     assert "your kind of device" in text
 
 
-def test_a_study_that_does_not_announce_them_does_not_store_them(tmp_path: Path) -> None:
+def test_device_and_focus_are_not_stored_if_the_study_disables_them(tmp_path: Path) -> None:
     folder = study(tmp_path, images=1, checks=0, changes={"device = true": "device = false", "focus = true": ""})
     with running(folder) as url, httpx.Client(base_url=url, headers={"user-agent": IPAD}) as client:
         person = Person(client)
@@ -127,14 +127,14 @@ def test_a_study_that_does_not_announce_them_does_not_store_them(tmp_path: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fields", [{"language": "<b>"}, {"language": "x" * 36}, {"touch": 1}, {"language": 5}])
-def test_a_device_of_another_shape(tmp_path: Path, fields: dict[str, Any]) -> None:
+def test_start_with_a_malformed_device_is_rejected(tmp_path: Path, fields: dict[str, Any]) -> None:
     with running(study(tmp_path)) as url:
         said = httpx.post(f"{url}/api/start", json={"consent": True, "viewport": VIEWPORT, **fields})
     assert said.status_code == 422
 
 
 class TestQuota:
-    """Each list is to have two participants who are kept."""
+    """Test a study with a quota of two kept participants per list."""
 
     def quota_study(self, tmp_path: Path) -> Path:
         return study(tmp_path, sports=("soccer", "volleyball"), images=2, changes={"per_list = 0": "per_list = 2"})
@@ -159,7 +159,7 @@ class TestQuota:
         with running(folder) as url:
             assert [self.someone(url, misses=True) for _ in range(3)] == [200] * 3
             assert [self.someone(url) for _ in range(4)] == [200] * 4
-            # After a restart, too.
+            # The study stays full, also after a restart.
             assert self.someone(url) == 410
         with running(folder) as url:
             assert self.someone(url) == 410
@@ -169,7 +169,7 @@ class TestQuota:
         assert sorted(kept["list"]) == ["soccer"] * 2 + ["volleyball"] * 2
 
     @pytest.mark.slow
-    def test_who_is_at_it_has_a_place_and_may_finish(self, tmp_path: Path) -> None:
+    def test_active_participant_counts_for_the_quota_and_may_finish(self, tmp_path: Path) -> None:
         folder = self.quota_study(tmp_path)
         with running(folder) as url, httpx.Client(base_url=url) as client:
             person = Person(client)
@@ -182,7 +182,7 @@ class TestQuota:
         assert self.lists(folder) == ["soccer"] * 2 + ["volleyball"] * 2
 
     @pytest.mark.slow
-    def test_balance_counts_those_who_are_kept(self, tmp_path: Path) -> None:
+    def test_list_balance_counts_only_participants_who_are_kept(self, tmp_path: Path) -> None:
         folder = self.quota_study(tmp_path)
         change(folder, {"per_list = 2": "per_list = 0"})
         with running(folder) as url:

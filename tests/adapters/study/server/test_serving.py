@@ -1,4 +1,4 @@
-"""`spotball study serve` as people run it: processes that are killed, started twice, ended, and out of room."""
+"""Test `spotball study serve` as a process: killed, started twice, stopped, and with a full disk."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from tests.adapters.study.made import Person, address_of, choices, middle, sent,
 
 
 class Clicking(threading.Thread):
-    """Somebody who clicks and takes back as fast as the server answers, and keeps what was acknowledged.
+    """A participant who clicks and undoes as fast as the server answers, and records acknowledged events.
 
-    A browser's queue: an event is sent until an answer comes, whatever happens to the connection or the server.
+    Like the queue of a browser, it sends each event until an answer arrives, even if the server was killed.
     """
 
     def __init__(self, number: int) -> None:
@@ -73,7 +73,7 @@ class Clicking(threading.Thread):
 
 
 def check_stored(folder: Path, people: list[Clicking], *, running: bool) -> int:
-    """All that was acknowledged is stored once, in order, and is what the rules allow; how many events there are."""
+    """Check that acknowledged events are stored once, in order and validly; return the number of events."""
     design, total = load(folder), 0
     acknowledged = {person.label: list(person.acknowledged) for person in people}
     with reading(folder) as reader:
@@ -86,7 +86,7 @@ def check_stored(folder: Path, people: list[Clicking], *, running: bool) -> int:
             assert len(set(ids)) == len(ids)
             mine = acknowledged[one.participant]
             assert ids[1 : 1 + len(mine)] == mine
-            # At most the one that was stored and not acknowledged yet.
+            # At most one event may be stored but not yet acknowledged.
             assert len(ids) - 1 - len(mine) <= (1 if running else 0)
             total += len(ids)
     return total
@@ -126,17 +126,17 @@ def kill_and_go_on(folder: Path, *, people: int, kills: int, rng: random.Random)
 
 
 @pytest.mark.slow
-def test_killed_under_load_no_acknowledged_click_is_lost_and_none_is_doubled(tmp_path: Path) -> None:
+def test_kill_under_load_neither_loses_nor_doubles_acknowledged_events(tmp_path: Path) -> None:
     kill_and_go_on(study(tmp_path, images=2), people=8, kills=3, rng=random.Random(1))
 
 
 @pytest.mark.slow
-def test_killed_again_and_again(tmp_path: Path) -> None:
+def test_repeated_kills_under_load_neither_lose_nor_double_events(tmp_path: Path) -> None:
     kill_and_go_on(study(tmp_path, images=2), people=20, kills=8, rng=random.Random(2))
 
 
 @pytest.mark.slow
-def test_one_server_has_a_study(tmp_path: Path) -> None:
+def test_second_server_of_the_same_study_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path)
     with serving(folder) as (url, _):
         line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
@@ -148,7 +148,7 @@ def test_one_server_has_a_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_address_that_is_taken(tmp_path: Path) -> None:
+def test_serve_at_a_port_in_use_is_an_error(tmp_path: Path) -> None:
     with serving(study(tmp_path / "a")) as (url, _):
         port = url.rpartition(":")[2]
         line = [sys.executable, "-m", "spotball_core", "study", "serve", str(study(tmp_path / "b")), "--port", port]
@@ -159,7 +159,7 @@ def test_an_address_that_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
+def test_serve_stopped_by_a_signal_exits_0_with_a_message(tmp_path: Path, ending: signal.Signals) -> None:
     folder = study(tmp_path)
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
@@ -175,7 +175,7 @@ def test_is_ended_and_says_so(tmp_path: Path, ending: signal.Signals) -> None:
 
 
 @pytest.mark.slow
-def test_what_it_says(tmp_path: Path) -> None:
+def test_serve_prints_address_admin_page_and_open_problems(tmp_path: Path) -> None:
     folder = study(tmp_path)
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
@@ -192,15 +192,15 @@ def test_what_it_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_password_is_of_the_environment(tmp_path: Path) -> None:
+def test_admin_password_is_read_from_the_environment(tmp_path: Path) -> None:
     with serving(study(tmp_path), env={"SPOTBALL_STUDY_PASSWORD": "pässwörd"}) as (url, _):
         assert httpx.get(f"{url}/admin", auth=("admin", "pässwörd")).status_code == 200
         assert httpx.get(f"{url}/admin", auth=("admin", "passwort")).status_code == 401
 
 
 @pytest.mark.slow
-def test_files_that_may_not_grow(tmp_path: Path) -> None:
-    """What a full disk and a quota do: nothing is acknowledged that is not stored, and later it goes on."""
+def test_full_disk_is_answered_with_503_and_no_acknowledged_event_is_lost(tmp_path: Path) -> None:
+    """Check that no event is acknowledged without being stored, and that the study can be resumed."""
     folder = study(tmp_path, images=2)
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
 
@@ -240,13 +240,13 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_of_choices_is_served(tmp_path: Path) -> None:
+def test_serve_supports_a_choice_study(tmp_path: Path) -> None:
     with serving(choices(tmp_path)) as (url, _):
         assert httpx.get(f"{url}/api/study").json()["task"] == "choice"
 
 
 @pytest.mark.slow
-def test_the_demo() -> None:
+def test_serve_demo_shows_all_images() -> None:
     line = [sys.executable, "-m", "spotball_core", "study", "serve", "--demo", "--port", "0"]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as child:
         try:
@@ -262,15 +262,15 @@ def test_the_demo() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["--demo", "{}"]])
-def test_a_folder_or_the_demo(tmp_path: Path, arguments: list[str]) -> None:
+def test_serve_requires_either_a_folder_or_demo(tmp_path: Path, arguments: list[str]) -> None:
     line = [sys.executable, "-m", "spotball_core", "study", "serve", *(word.format(tmp_path) for word in arguments)]
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: STUDY is missing: name the folder of a study, such as my-study, or add --demo\n"
 
 
-def test_small_answers_do_not_wait_for_acknowledgements() -> None:
-    # asyncio sends at once (TCP_NODELAY) on what it knows to be TCP, and accepted connections are what listens.
+def test_listening_socket_is_tcp_so_that_asyncio_sets_tcp_nodelay() -> None:
+    # asyncio sets TCP_NODELAY only on sockets marked as TCP, and connections inherit this from the listener.
     with listening("127.0.0.1", 0) as at:
         assert at.proto == socket.IPPROTO_TCP
         assert at.getsockname()[0] == "127.0.0.1"

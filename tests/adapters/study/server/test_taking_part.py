@@ -1,4 +1,4 @@
-"""Taking part over HTTP, against the real server on loopback: to the end, interrupted, twice, and all at once."""
+"""Test taking part over HTTP with the real server: complete, interrupted, repeated and concurrent."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import OptionError
 from tests.adapters.study.made import Json, Person, change, choices, middle, new_id, running, sent, study
+from tests.failures import raises
 
 FEW = {"explanations = 6": "explanations = 2"}
 
@@ -30,7 +31,7 @@ def prolific(person: str = "p1", *, study: str = "s1", session: str = "v1") -> J
 
 @contextmanager
 def people(folder: Path, *ids: Json | None) -> Iterator[list[Person]]:
-    """So many people, each with a browser, at a study's server."""
+    """Yield one participant per id, each with their own client, at a study's server."""
     with running(folder) as url, ExitStack() as stack:
         yield [Person(stack.enter_context(httpx.Client(base_url=url)), prolific=one) for one in ids]
 
@@ -47,13 +48,13 @@ def one(folder: Path) -> Iterator[Person]:
 
 
 def events_of(folder: Path) -> list[str]:
-    """The ids of all that is stored."""
+    """Return the ids of all stored events."""
     with reading(folder) as reader:
         return [event.event for one in reader.participants() for event in reader.events(one.id)]
 
 
 class TestTheWholeWay:
-    def test_what_is_stored_is_what_was_done(self, folder: Path) -> None:
+    def test_store_contains_all_events_of_a_finished_participant(self, folder: Path) -> None:
         with people(folder, None) as (person,):
             person.whole()
             state = person.reload()
@@ -77,7 +78,7 @@ class TestTheWholeWay:
         assert [[click.cell for click in one.answer.clicks] for one in progress.answers] == [[(3, 2)] * 3] * 8
         assert stored.trials == design.trials("soccer", stored.seed)
 
-    def test_state_tells_where_one_is(self, one: Person) -> None:
+    def test_state_reports_the_progress_of_the_participant(self, one: Person) -> None:
         assert one.start().json()["stage"] == "instructions"
         assert one.state["seq"] == 1
         one.do("stage", stage="instructions")
@@ -103,7 +104,7 @@ class TestTheWholeWay:
             expected["explained"] = [0]
         assert one.reload()["progress"] == expected
 
-    def test_completion_and_debriefing_come_with_the_last_answer(self, tmp_path: Path) -> None:
+    def test_completion_and_debriefing_are_sent_only_after_the_last_answer(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={**FEW, '# code = "XXXXXXXX"': 'code = "THE-CODE-123"', "Thank you": "Merci"})
         with people(folder, None) as (person,):
             said = [person.start().text, person.client.get("/api/study").text, person.client.get("/").text]
@@ -118,7 +119,7 @@ class TestTheWholeWay:
         assert state["completion"] == {"code": "THE-CODE-123"}
         assert state["debriefing"].startswith("<p><strong>Merci for")
 
-    def test_choices(self, tmp_path: Path) -> None:
+    def test_choice_study_gives_feedback_only_in_practice(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
         with people(folder, None) as (person,):
             person.start()
@@ -149,7 +150,7 @@ class TestExplanations:
             ("三" * 10, 200),
         ],
     )
-    def test_have_ten_letters(self, tmp_path: Path, text: str, status: int) -> None:
+    def test_explanation_needs_ten_letters_or_digits(self, tmp_path: Path, text: str, status: int) -> None:
         with people(study(tmp_path, images=1, checks=0), None) as (one,):
             one.start()
             one.to_trials()
@@ -161,7 +162,7 @@ class TestExplanations:
         assert said.status_code == status
         assert "explanation" not in said.text or "at least 10 letters and digits" in said.text
 
-    def test_stored_ones_hold_when_the_minimum_is_raised(self, tmp_path: Path) -> None:
+    def test_stored_explanations_stay_valid_if_the_minimum_is_raised(self, tmp_path: Path) -> None:
         folder = study(tmp_path, images=1, checks=0)
         with people(folder, None) as (one,):
             one.whole()
@@ -171,7 +172,7 @@ class TestExplanations:
 
 
 class TestGoingOn:
-    def test_after_a_restart_of_the_server(self, folder: Path) -> None:
+    def test_participant_resumes_after_a_restart_of_the_server(self, folder: Path) -> None:
         with running(folder) as url, httpx.Client(base_url=url) as client:
             person = Person(client)
             person.start()
@@ -183,7 +184,7 @@ class TestGoingOn:
             assert person.reload() == before
             person.answer(before["trials"][1])
 
-    def test_a_second_tab_goes_on_where_the_first_is(self, one: Person) -> None:
+    def test_second_tab_continues_from_the_state_of_the_first(self, one: Person) -> None:
         one.start()
         one.to_trials()
         other = Person(one.client)
@@ -196,14 +197,14 @@ class TestGoingOn:
         other.do("click", 0, **middle(1, 1))
         assert one.reload()["progress"]["clicks"] == [[1, 1]]
 
-    def test_starting_again_with_the_cookie_goes_on(self, one: Person) -> None:
+    def test_second_start_with_the_cookie_resumes(self, one: Person) -> None:
         first = one.start().json()
         one.to_trials()
         again = one.start().json()
         assert again["participant"] == first["participant"]
         assert again["stage"] == "trials"
 
-    def test_two_studies_at_one_address_keep_apart(self, tmp_path: Path) -> None:
+    def test_two_studies_at_one_host_have_separate_participants(self, tmp_path: Path) -> None:
         folders = [study(tmp_path / name, changes=FEW) for name in ("a", "b")]
         with running(folders[0]) as first, running(folders[1]) as second, httpx.Client() as client:
             labels = []
@@ -213,7 +214,7 @@ class TestGoingOn:
         assert labels[:2] == labels[2:]
         assert labels[0] != labels[1]
 
-    def test_when_others_took_their_place_in_memory(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_participant_evicted_from_memory_resumes(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sessions, "KEPT", 1)
         with people(folder, None, None, None) as persons:
             for person in persons:
@@ -225,7 +226,7 @@ class TestGoingOn:
 
 
 class TestProlific:
-    def test_the_same_session_goes_on_in_another_browser_and_the_old_token_ends(self, folder: Path) -> None:
+    def test_same_session_resumes_in_another_browser_and_revokes_the_old_token(self, folder: Path) -> None:
         with people(folder, prolific(), prolific()) as (one, again):
             one.start()
             one.to_trials()
@@ -239,7 +240,7 @@ class TestProlific:
     @pytest.mark.slow
     @pytest.mark.parametrize("other", [{"session": "v2"}, {"study": "s2"}])
     @pytest.mark.parametrize("finished", [False, True])
-    def test_another_session_of_the_same_person_is_refused(
+    def test_another_session_of_the_same_person_is_rejected(
         self, folder: Path, other: dict[str, str], finished: bool
     ) -> None:
         with people(folder, prolific(), prolific(**other)) as (one, again):
@@ -252,13 +253,13 @@ class TestProlific:
         with reading(folder) as reader:
             assert len(reader.participants()) == 1
 
-    def test_another_person_at_the_same_computer_is_another_participant(self, folder: Path) -> None:
+    def test_another_person_with_the_same_cookie_is_a_new_participant(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             first = one.start().json()["participant"]
             one.prolific = prolific("p2", session="v2")
             assert one.start().json()["participant"] != first
 
-    def test_who_only_resumes_starts_nothing(self, folder: Path) -> None:
+    def test_start_with_resume_creates_no_participant(self, folder: Path) -> None:
         with people(folder, prolific(), prolific()) as (one, again):
             content = {"consent": True, "prolific": prolific(), "viewport": [1, 1, 1], "resume": True}
             refused = again.client.post("/api/start", json=content)
@@ -270,7 +271,7 @@ class TestProlific:
         with reading(folder) as reader:
             assert len(reader.participants()) == len(reader.identities()) == 1
 
-    def test_ids_are_stored_apart(self, folder: Path) -> None:
+    def test_platform_ids_are_stored_in_a_separate_file(self, folder: Path) -> None:
         with people(folder, prolific("pid5f3c", study="study77", session="session99")) as (one,):
             one.whole()
             label = one.state["participant"]
@@ -281,13 +282,13 @@ class TestProlific:
         for file in folder.glob("study.sqlite*"):
             assert not any(word in file.read_bytes() for word in (b"pid5f3c", b"study77", b"session99"))
 
-    def test_only_prolific(self, tmp_path: Path) -> None:
+    def test_only_prolific_rejects_participants_without_platform_ids(self, tmp_path: Path) -> None:
         folder = study(tmp_path, changes={"only_prolific = false": "only_prolific = true"})
         with people(folder, None, prolific()) as (nobody, one):
             assert nobody.start().status_code == 403
             assert one.start().status_code == 200
 
-    def test_a_crash_between_the_two_files_is_mended(self, folder: Path) -> None:
+    def test_identity_without_a_participant_after_a_crash_is_reused(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             label = one.start().json()["participant"]
         with StudyStore(folder) as store, store.study.transaction() as connection:
@@ -302,14 +303,14 @@ class TestProlific:
 
 
 class TestOnce:
-    def test_what_is_sent_twice_is_stored_once(self, one: Person, folder: Path) -> None:
+    def test_event_sent_several_times_is_stored_once(self, one: Person, folder: Path) -> None:
         one.start()
         event = sent(2, "stage", stage="instructions")
         answers = [one.post(event).json() for _ in range(3)]
         assert answers == [{"seq": 2, "stage": "practice"}] * 3
         assert events_of(folder).count(event["event"]) == 1
 
-    def test_feedback_comes_again_with_an_answer_that_is_sent_again(self, one: Person) -> None:
+    def test_answer_sent_again_returns_the_feedback_again(self, one: Person) -> None:
         one.start()
         one.do("stage", stage="instructions")
         one.do("shown", -1)
@@ -322,7 +323,7 @@ class TestOnce:
     @pytest.mark.parametrize(
         ("seq", "says"), [(1, "a different event is already stored as number 1"), (4, "found event 4, expected event")]
     )
-    def test_another_event_under_a_number_and_gaps_are_refused(self, one: Person, seq: int, says: str) -> None:
+    def test_reused_or_skipped_event_number_is_rejected(self, one: Person, seq: int, says: str) -> None:
         one.start()
         one.do("stage", stage="instructions")
         refused = one.post(sent(seq, "shown", -1))
@@ -330,7 +331,7 @@ class TestOnce:
         assert says in refused.json()["error"]
         assert refused.json()["seq"] == 2
 
-    def test_the_same_event_under_another_number_is_refused(self, one: Person, folder: Path) -> None:
+    def test_same_event_under_another_number_is_rejected(self, one: Person, folder: Path) -> None:
         one.start()
         one.do("stage", stage="instructions")
         one.do("shown", -1)
@@ -341,7 +342,7 @@ class TestOnce:
         assert refused.json() == {"error": "this event is already stored as number 4", "seq": 4}
         assert events_of(folder).count(event["event"]) == 1
 
-    def test_a_queue_is_stored_up_to_what_is_refused(self, one: Person, folder: Path) -> None:
+    def test_batch_is_stored_up_to_the_first_rejected_event(self, one: Person, folder: Path) -> None:
         one.start()
         queue = [sent(2, "stage", stage="instructions"), sent(3, "shown", -1), sent(4, "click", -1, **middle(1, 1))]
         queue += [sent(5, "answer", -1, cells=[[1, 1]]), sent(6, "click", -1, **middle(1, 1))]
@@ -351,7 +352,7 @@ class TestOnce:
         assert one.reload()["seq"] == 4
         assert events_of(folder)[1:] == [event["event"] for event in queue[:3]]
 
-    def test_two_at_once_with_the_same_number(self, folder: Path) -> None:
+    def test_only_one_of_concurrent_events_with_the_same_number_is_stored(self, folder: Path) -> None:
         with running(folder) as url, httpx.Client(base_url=url) as client:
             person = Person(client)
             person.start()
@@ -380,7 +381,7 @@ class TestBalance:
         return study(tmp_path, sports=("a", "b", "c"), images=3, checks=1)
 
     @pytest.mark.slow
-    def test_many_at_once(self, three: Path) -> None:
+    def test_concurrent_starts_are_balanced_over_lists(self, three: Path) -> None:
         with running(three) as url:
             gate = threading.Barrier(20)
 
@@ -395,7 +396,7 @@ class TestBalance:
         assert len(set(labels)) == 60
         assert self.balance(three) == {"a": 20, "b": 20, "c": 20}
 
-    def test_who_gives_up_frees_the_place_and_who_finished_keeps_it(self, three: Path) -> None:
+    def test_silent_participants_free_their_place_and_finished_ones_keep_it(self, three: Path) -> None:
         with people(three, *[None] * 12) as persons:
             for person in persons[:6]:
                 person.start()
@@ -408,7 +409,7 @@ class TestBalance:
             for item in persons_of_b[0].state["trials"]:
                 persons_of_b[0].answer(item)
         with StudyStore(three) as store, store.study.transaction() as connection:
-            # An hour ago: both of a, and of b one who finished.
+            # Set the time last seen to an hour ago for both participants of list a and the finished one of list b.
             for person in (*gone, persons_of_b[0]):
                 connection.execute(
                     "UPDATE participants SET seen_at = strftime('%Y-%m-%dT%H:%M:%S.000+00:00', 'now', '-60 minutes') "
@@ -421,12 +422,12 @@ class TestBalance:
         assert self.balance(three) == {"a": 4, "b": 2, "c": 2}
 
     @pytest.mark.slow
-    def test_who_comes_back_holds_a_place_again(self, three: Path) -> None:
+    def test_returning_participant_updates_the_time_last_seen(self, three: Path) -> None:
         change(three, {"silent_minutes = 30": "silent_minutes = 0.000001"})
         with people(three, *[None] * 30) as persons:
             for person in persons:
                 person.start()
-            # Nobody holds a place: lists are drawn, not balanced.
+            # No participant holds a place, so lists are drawn at random and not balanced.
             assert self.balance(three) != {"a": 10, "b": 10, "c": 10}
             label = persons[0].state["participant"]
             persons[0].to_trials()
@@ -437,13 +438,15 @@ class TestBalance:
 
 
 class TestAChangedStudy:
-    def test_is_refused_once_somebody_took_part_and_says_what(self, folder: Path, tmp_path: Path) -> None:
+    def test_changed_study_after_the_first_participant_is_an_error_that_lists_the_changes(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         change(folder, {"seed = 0": "seed = 1"})
         with people(folder, None) as (one,):
             change(folder, {"seed = 1": "seed = 2", "per_image = 3": "per_image = 2"})
             one.start()
         with (
-            pytest.raises(OptionError, match=r"changed after the first participant began: seed, clicks\. All part"),
+            raises(OptionError, "different-settings"),
             running(folder),
         ):
             pass
@@ -466,14 +469,16 @@ class TestAChangedStudy:
             ("Why do you think so?", "Why?", "texts.explanation"),
         ],
     )
-    def test_parts(self, folder: Path, before: str, after: str, part: str) -> None:
+    def test_change_of_one_part_after_the_first_participant_is_an_error(
+        self, folder: Path, before: str, after: str, part: str
+    ) -> None:
         with people(folder, None) as (one,):
             one.start()
         change(folder, {before: after})
-        with pytest.raises(OptionError, match=rf"first participant began: {part}\. All participants"), running(folder):
+        with raises(OptionError, "different-settings"), running(folder):
             pass
 
-    def test_images_and_truth(self, folder: Path) -> None:
+    def test_change_of_scenes_or_images_after_the_first_participant_is_an_error(self, folder: Path) -> None:
         with people(folder, None) as (one,):
             one.start()
         data = folder.parent / "data"
@@ -482,13 +487,13 @@ class TestAChangedStudy:
         picture = data / "images/soccer/1.png"
         picture.write_bytes((data / "images/soccer/2.png").read_bytes())
         with (
-            pytest.raises(OptionError, match=r"first participant began: the dataset's scenes, the images\. All part"),
+            raises(OptionError, "different-settings"),
             running(folder),
         ):
             pass
 
 
-def test_ids_are_of_this_test(one: Person) -> None:
-    # Guards the helper: an id that is used twice would make tests of idempotency say nothing.
+def test_new_id_returns_distinct_ids(one: Person) -> None:
+    # If the helper repeated an id, the tests of idempotency would be meaningless.
     made: list[Any] = [new_id() for _ in range(100)]
     assert len(set(made)) == 100

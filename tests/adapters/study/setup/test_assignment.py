@@ -1,4 +1,4 @@
-"""Orders and balance: what must hold for every seed, and that nothing else is preferred."""
+"""Test the order of trials and the balance of lists for any seed, and their uniformity."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_allowed_order_is_equally_likely() -> None:
     assert chisquare(list(found.values())).pvalue > 0.001
 
 
-def test_every_image_is_as_likely_to_be_explained() -> None:
+def test_every_image_is_equally_likely_to_be_explained() -> None:
     shown = listed(6, 1)
     found = Counter(
         trial.image for seed in range(3000) for trial in draw_trials(shown, seed, explanations=2) if trial.explain
@@ -65,7 +65,7 @@ def test_every_image_is_as_likely_to_be_explained() -> None:
     assert set(found) == set(shown.images)
 
 
-def test_options_are_shuffled_and_kept() -> None:
+def test_options_are_complete_and_shuffled_uniformly() -> None:
     options = ("cup", "vase", "kettle", "bunny")
     firsts: Counter[str] = Counter()
     for seed in range(400):
@@ -77,13 +77,13 @@ def test_options_are_shuffled_and_kept() -> None:
 
 class TestBalance:
     @pytest.mark.parametrize("n", [3, 4, 50, 150])
-    def test_lists_differ_by_one_at_most(self, n: int) -> None:
+    def test_choose_list_keeps_list_sizes_within_one(self, n: int) -> None:
         held = dict.fromkeys(["a", "b", "c"], 0)
         for number in range(n):
             held[choose_list(held, seed_of(0, str(number)))] += 1
         assert max(held.values()) - min(held.values()) <= 1
 
-    def test_ties_are_broken_at_random_by_the_seed(self) -> None:
+    def test_choose_list_breaks_ties_at_random_by_seed(self) -> None:
         held = {"a": 1, "b": 1, "c": 1, "d": 2}
         found = Counter(choose_list(held, seed) for seed in range(3000))
         assert set(found) == {"a", "b", "c"}

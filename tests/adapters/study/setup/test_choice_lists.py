@@ -1,4 +1,4 @@
-"""Lists of photos: each photo once, all lists alike."""
+"""Test the lists of a choice study: each photo appears once, and the lists are balanced."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def kind(one: Stimulus) -> tuple[object, ...]:
     return one.condition, len(one.objects), one.proximity, one.view
 
 
-def test_by_hand() -> None:
-    # Four natural photos and two congruent ones, three to a list: two and one in each of two lists.
+def test_dealt_balances_conditions_in_an_example_made_by_hand() -> None:
+    # Four natural and two congruent photos make two lists, each of two natural and one congruent photo.
     photos = [photo(name) for name in "abcd"] + [photo(name, head_target="pen") for name in "yz"]
     first, second = dealt(photos, 3)
     assert sorted(first + second) == sorted("abcdyz")
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
 
 
 @given(st.lists(st.sampled_from(DESIGN), min_size=1, max_size=120, unique=True), st.integers(1, 50), st.integers(0, 9))
-def test_each_photo_once_and_each_kind_alike(photos: list[Stimulus], per_list: int, seed: int) -> None:
+def test_dealt_uses_each_photo_once_and_balances_all_kinds(photos: list[Stimulus], per_list: int, seed: int) -> None:
     lists = dealt(photos, per_list, seed)
     assert sorted(name for one in lists for name in one) == sorted(one.stimulus_id for one in photos)
     sizes = [len(one) for one in lists]
@@ -47,12 +47,12 @@ def test_each_photo_once_and_each_kind_alike(photos: list[Stimulus], per_list: i
         assert max(numbers) - min(numbers) <= 1
 
 
-def test_another_seed_deals_other_lists() -> None:
+def test_dealt_depends_only_on_the_seed() -> None:
     one, again, other = (dealt(DESIGN, 45, seed) for seed in (1, 1, 2))
     assert one == again != other
 
 
-def test_lists_that_the_stimuli_name() -> None:
+def test_lists_of_stimuli_follow_list_ids_unless_per_list_is_given() -> None:
     photos = [photo("a", list_id=7), photo("b", list_id=3), photo("c", list_id=7), photo("d")]
     checks = [photo(name, attention_check=True) for name in "wxyz"]
     seven, three = lists_of_stimuli([*photos, *checks])[::-1]
@@ -64,14 +64,14 @@ def test_lists_that_the_stimuli_name() -> None:
     assert lists_of_stimuli(checks) == []
 
 
-def test_without_named_lists_they_are_of_45() -> None:
+def test_lists_of_stimuli_without_list_ids_have_at_most_45_photos() -> None:
     # 1,368 = 31 * 44 + 4.
     sizes = [len(one.images) for one in lists_of_stimuli(DESIGN)]
     assert sizes == [45] * 4 + [44] * 27
 
 
 @pytest.mark.real
-def test_the_pilots_lists(gaze_data: Path) -> None:
+def test_lists_of_the_published_stimuli_have_45_photos(gaze_data: Path) -> None:
     lists = lists_of_stimuli(read_stimuli(gaze_data / "stimuli_1743457603.csv"))
     assert [(len(one.images), len(one.checks), len(one.practice)) for one in lists] == [(45, 7, 3)] * 20
     assert len({image for one in lists for image in one.images}) == 900

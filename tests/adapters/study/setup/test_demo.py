@@ -1,4 +1,4 @@
-"""The study of made-up scenes: it can be served, is said to be synthetic, and shows the ball where it should."""
+"""Test the demo studies: they are complete, marked as synthetic, and show the ball only where expected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pixels(path: Path) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_it_is_a_study_of_synthetic_scenes(folder: Path) -> None:
+def test_demo_study_has_synthetic_sports_lists_and_texts(folder: Path) -> None:
     design = load(folder)
     config = design.config
     assert config.title == "Spot the Ball: a demo"
@@ -43,7 +43,7 @@ def test_it_is_a_study_of_synthetic_scenes(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path) -> None:
+def test_demo_study_shows_the_ball_only_in_checks_and_the_example(folder: Path) -> None:
     design = load(folder)
     assert len(design.pictures) == 33
     for key, picture in design.pictures.items():
@@ -56,7 +56,7 @@ def test_checks_and_the_example_show_the_ball_and_nothing_else_does(folder: Path
 
 
 @pytest.mark.slow
-def test_a_study_of_drawn_people(tmp_path: Path) -> None:
+def test_demo_choices_has_synthetic_lists_checks_and_texts(tmp_path: Path) -> None:
     design = load(demo_choices(tmp_path))
     config = design.config
     assert config.title == "Where does this person look?: a demo"
@@ -64,7 +64,7 @@ def test_a_study_of_drawn_people(tmp_path: Path) -> None:
     assert len({image for one in config.lists for image in one.images}) == 16
     for image in config.lists[0].checks:
         check = design.stimuli["gaze", image]
-        # Easy, as the gaze study's are.
+        # Checks are as easy as those of the gaze study.
         assert (check.attention_check, len(check.objects), check.proximity) == (True, 2, 1)
     assert {(picture.width, picture.height) for picture in design.pictures.values()} == {(448, 448)}
     assert "synthetic" in config.texts.consent

@@ -1,4 +1,4 @@
-"""The study.toml that the documentation shows is one that the study accepts."""
+"""Test that studies accept the study.toml tables in the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.D
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.startswith(("[[questionnaires]]", "[quiz]"))])
-def test_tables_can_be_added(tmp_path: Path, block: str) -> None:
+def test_documented_question_tables_are_accepted(tmp_path: Path, block: str) -> None:
     folder = study(tmp_path, images=2)
     with (folder / CONFIG).open("a", encoding="utf-8") as file:
         file.write(block)
@@ -25,7 +25,7 @@ def test_tables_can_be_added(tmp_path: Path, block: str) -> None:
     assert design.surveys.questionnaires or design.surveys.quiz
 
 
-def test_display_replaces_what_init_writes(tmp_path: Path) -> None:
+def test_documented_display_table_replaces_the_table_of_init(tmp_path: Path) -> None:
     (block,) = (block for block in BLOCKS if block.startswith("[display]"))
     folder = study(tmp_path, images=2)
     text = (folder / CONFIG).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Masks by color, against plain loops."""
+"""Test color masks against plain loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLORS = st.tuples(PARTS, PARTS, PARTS)
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(COLORS, max_size=3), st.integers(0, 255))
-def test_of_colors_is_the_largest_difference_of_a_channel(
+def test_of_colors_compares_the_largest_channel_difference(
     seed: int, colors: list[tuple[int, int, int]], near: int
 ) -> None:
     image = np.random.default_rng(seed).integers(0, 256, (5, 7, 3), dtype=np.uint8)
@@ -27,7 +27,7 @@ def test_of_colors_is_the_largest_difference_of_a_channel(
 
 
 @given(st.integers(0, 2**32 - 1), COLORS)
-def test_of_hue_goes_around_the_circle(seed: int, color: tuple[int, int, int]) -> None:
+def test_of_hue_uses_circular_hue_distance(seed: int, color: tuple[int, int, int]) -> None:
     hue, saturation, value = colorsys.rgb_to_hsv(*(part / 255 for part in color))
     image = np.random.default_rng(seed).integers(0, 256, (4, 6, 3), dtype=np.uint8)
     found = of_hue(image, color, 20, 0.5, 0.5)
@@ -36,13 +36,13 @@ def test_of_hue_goes_around_the_circle(seed: int, color: tuple[int, int, int]) -
             other = colorsys.rgb_to_hsv(*(part / 255 for part in image[y, x].tolist()))
             away = abs((other[0] - hue + 0.5) % 1 - 0.5) * 256
             margins = away - 20, other[1] - 0.5 * saturation, other[2] - 0.5 * value
-            # Not where rounding to 256 steps decides.
+            # Skip pixels for which rounding to 256 steps decides.
             if abs(margins[0]) > 2 and min(abs(margin) for margin in margins[1:]) > 0.01 and saturation and other[1]:
                 assert found[y, x] == (margins[0] <= 0 and margins[1] >= 0 and margins[2] >= 0)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 5]))
-def test_opened_is_within_and_closed_around(seed: int, width: int) -> None:
+def test_opened_shrinks_and_closed_grows_a_mask(seed: int, width: int) -> None:
     mask = np.random.default_rng(seed).random((12, 14)) < 0.6
     assert not (opened(mask, width) & ~mask).any()
     assert not (mask & ~closed(mask, width)).any()
@@ -50,7 +50,7 @@ def test_opened_is_within_and_closed_around(seed: int, width: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_parts_touch_at_edges_not_at_corners(seed: int) -> None:
+def test_parts_are_four_connected_and_measured(seed: int) -> None:
     mask = np.random.default_rng(seed).random((9, 11)) < 0.5
     labels, measured = parts(mask)
     assert ((labels > 0) == mask).all()

@@ -1,4 +1,4 @@
-"""Filling a hole: copies of similar places, pixels of neighboring frames, and the compression of both."""
+"""Test filling a hole from similar patches and neighboring frames, with matching compression."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 
 
 def stands(seed: int = 0, width: int = WIDTH) -> Pixels:
-    """Colored disks, as spectators: no two places are the same."""
+    """Return an image of random colored disks (like spectators), in which no two places are equal."""
     rng = np.random.default_rng(seed)
     image = np.full((HEIGHT, width, 3), 60, dtype=np.uint8)
     for _ in range(12 * width):
@@ -53,14 +53,14 @@ NOTHING = np.zeros((HEIGHT, WIDTH), dtype=np.bool_)
 
 
 class TestPatches:
-    def test_a_repeated_pattern_is_restored(self) -> None:
+    def test_fill_from_patches_restores_a_repeated_pattern(self) -> None:
         tile = stands()[:24, :24]
         image = np.tile(tile, (8, 14, 1))[:HEIGHT, :WIDTH]
         result = fill_from_patches(with_ball(image), disk(BALL, 3), NOTHING)
         assert result.filled.sum() == disk(BALL, 3).sum()
         assert (result.image.round() == image).all()
 
-    def test_players_are_not_copied(self) -> None:
+    def test_fill_from_patches_does_not_copy_players(self) -> None:
         grass = noisy(np.full((HEIGHT, WIDTH, 3), (60, 120, 50), np.uint8), 0, 6)
         image, player = grass.copy(), NOTHING.copy()
         player[20:150, 190:230] = True
@@ -70,26 +70,26 @@ class TestPatches:
         assert result[hole][:, 0].max() < 120
         assert (result[~hole] == image[~hole]).all()
 
-    def test_the_copy_has_the_noise_of_the_image(self) -> None:
+    def test_fill_from_patches_keeps_the_noise_level(self) -> None:
         image = noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 7)
         result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image.round()
         inside = result[disk(BALL, -2)].astype(float)
         assert 0.8 * 7 < inside.std() < 1.2 * 7
 
-    def test_a_hole_as_large_as_the_image_is_left(self) -> None:
+    def test_fill_from_patches_leaves_a_hole_as_large_as_the_image(self) -> None:
         hole = np.ones((HEIGHT, WIDTH), dtype=np.bool_)
         result = fill_from_patches(stands(), hole, NOTHING)
         assert not result.filled.any()
 
-    def test_a_slope_of_light_is_continued(self) -> None:
+    def test_fill_from_patches_continues_a_brightness_gradient(self) -> None:
         slope = np.linspace(80, 140, WIDTH)[None, :, None] * np.ones((HEIGHT, 1, 3))
         image = noisy(slope.astype(np.uint8), 0, 1)
         hole = disk(BALL, 3)
         result = fill_from_patches(with_ball(image), hole, NOTHING).image.round()
         assert np.abs(result[hole].astype(int) - image[hole]).mean() < 3
 
-    def test_the_membrane_is_harmonic(self) -> None:
-        """A linear difference around a hole is continued as a linear one."""
+    def test_membrane_continues_a_linear_difference(self) -> None:
+        """Check that a linear difference around a hole is continued linearly."""
         y, x = np.mgrid[:40, :40].astype(np.float32)
         plane = np.dstack([0.3 * x, 0.2 * y, 0.1 * (x + y)]).astype(np.float32)
         inside = np.zeros((40, 40), dtype=np.bool_)
@@ -98,7 +98,7 @@ class TestPatches:
         assert np.abs(correction - plane)[inside].max() < 0.6
         assert not correction[~inside].any()
 
-    def test_blending_falls_from_the_core_outward(self) -> None:
+    def test_blend_weights_decrease_from_the_core_outward(self) -> None:
         weights = blend_weights(disk(BALL), disk(BALL, 6))
         assert (weights[disk(BALL)] == 1).all()
         assert not weights[~disk(BALL, 6)].any()
@@ -108,22 +108,22 @@ class TestPatches:
 
 class TestCompression:
     @pytest.mark.parametrize("quality", [55, 78, 90])
-    def test_the_quality_of_a_compressed_image_is_found(self, quality: int) -> None:
+    def test_jpeg_quality_of_a_compressed_image_is_estimated(self, quality: int) -> None:
         image = recompressed(noisy(stands(), 0, 4), quality)
         assert jpeg_quality(image, NOTHING) == pytest.approx(quality, abs=2)
 
     @pytest.mark.parametrize("strength", [0, 0.2, 0.4, 2])
-    def test_a_smooth_image_that_was_never_compressed_has_no_quality(self, strength: float) -> None:
+    def test_jpeg_quality_of_an_uncompressed_image_is_none(self, strength: float) -> None:
         image = slope() + np.random.default_rng(0).normal(0, strength, (HEIGHT, WIDTH, 3))
         assert jpeg_quality(image.round().astype(np.uint8), disk(BALL)) is None
 
-    def test_an_image_of_another_size_shows_no_blocks(self) -> None:
+    def test_jpeg_quality_of_a_resized_image_is_none(self) -> None:
         image = recompressed(noisy(stands(), 0, 4), 60)
         smaller = cv2.resize(image, None, fx=0.7, fy=0.7, interpolation=cv2.INTER_AREA)
         assert jpeg_quality(smaller, np.zeros(smaller.shape[:2], dtype=np.bool_)) is None
 
-    def test_a_fill_is_compressed_as_its_frame_was(self, tmp_path: Path) -> None:
-        """Compressing the result once more changes the blocks that were filled as little as the others."""
+    def test_filled_matches_the_compression_of_the_frame(self, tmp_path: Path) -> None:
+        """Check that filled blocks hardly change if the result is compressed again."""
         frame = recompressed(with_ball(noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 8)), 70)
         item = item_of(frame, tmp_path, ball=BALL)
         parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
@@ -144,14 +144,14 @@ class TestCompression:
 
 class TestNeighbors:
     def fill(self, frame: Pixels, neighbors: list[Pixels], players: Bools = NOTHING) -> tuple[Pixels, float]:
-        """The hole filled from neighbors, and the mean confidence in the ball."""
+        """Return the frame filled from neighbors, and the mean confidence inside the ball."""
         seen = background(frame, disk(BALL, 4), BALL, players, neighbors)
         assert seen is not None
         result = frame.copy()
         result[seen.window] = seen.pixels.round().astype(np.uint8)
         return result, float(seen.confidence[disk(BALL)[seen.window]].mean())
 
-    def test_a_moving_ball_s_background_is_restored(self) -> None:
+    def test_background_behind_a_moving_ball_is_restored(self) -> None:
         clean = stands()
         boxes = [Box(150 + move, 80, 170 + move, 100) for move in (-60, -40, -25, 25, 40, 60)]
         neighbors = [with_ball(noisy(clean, seed), box) for seed, box in enumerate(boxes)]
@@ -159,7 +159,7 @@ class TestNeighbors:
         assert sure > 0.9
         assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 3
 
-    def test_a_panning_camera_is_aligned(self) -> None:
+    def test_background_aligns_a_panning_camera(self) -> None:
         world = stands(width=WIDTH + 80)
         clean = world[:, 40 : 40 + WIDTH]
         neighbors = []
@@ -171,8 +171,8 @@ class TestNeighbors:
         assert sure > 0.8
         assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 8
 
-    def test_something_near_that_moves_otherwise_is_aligned(self) -> None:
-        """A pan moves a near fence by more pixels than the stands above and below, which most features belong to."""
+    def test_background_aligns_near_objects_with_parallax(self) -> None:
+        """Check a pan that moves a near fence by more pixels than the stands, which have most features."""
         far = np.vstack([stands(seed, width=WIDTH + 160) for seed in range(3)])
         fence = stands(5, width=WIDTH + 160)[35:145]
         strip = slice(HEIGHT + 35, HEIGHT + 145)
@@ -195,20 +195,20 @@ class TestNeighbors:
         assert seen.confidence[inside].mean() > 0.7
         assert np.abs(seen.pixels - clean[seen.window])[inside].mean() < 8
 
-    def test_another_exposure_is_evened_out(self) -> None:
+    def test_background_corrects_different_exposure(self) -> None:
         clean = stands()
         neighbors = [noisy((clean * 0.85).astype(np.uint8), seed) for seed in range(5)]
         result, sure = self.fill(with_ball(clean), neighbors)
         assert sure > 0.9
         assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 5
 
-    def test_a_ball_that_does_not_move_is_not_put_back(self) -> None:
+    def test_background_behind_a_still_ball_has_no_confidence(self) -> None:
         clean = stands()
         neighbors = [with_ball(noisy(clean, seed)) for seed in range(8)]
         _, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
         assert sure == 0
 
-    def test_a_player_who_passes_by_does_not_count(self) -> None:
+    def test_background_ignores_a_passing_player(self) -> None:
         clean = stands()
         neighbors = [noisy(clean, seed) for seed in range(7)]
         for number, pixels in enumerate(neighbors[:2]):
@@ -217,8 +217,8 @@ class TestNeighbors:
         assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 4
         assert sure > 0.5
 
-    def test_beside_something_that_moved_in_between_nothing_is_known(self) -> None:
-        """Behind the ball may be the player who is next to it now."""
+    def test_background_next_to_a_moved_object_has_low_confidence(self) -> None:
+        """Check that the player next to the ball may also be behind it, so confidence is low."""
         clean = stands()
         frame = noisy(clean, 9)
         frame[60:140, 138:165] = (200, 40, 40)
@@ -229,12 +229,12 @@ class TestNeighbors:
         confidence[seen.window] = seen.confidence
         assert confidence[82:98, 152:160].max() < 0.3
 
-    def test_another_shot_is_not_used(self) -> None:
+    def test_background_from_another_shot_is_none(self) -> None:
         others = [noisy(stands(seed), seed) for seed in range(1, 7)]
         assert background(with_ball(stands()), disk(BALL, 4), BALL, NOTHING, others) is None
 
-    def test_the_border_between_two_neighbors_is_soft(self) -> None:
-        """The neighbors agree on single pixels only, but their values are smooth."""
+    def test_background_has_no_hard_edge_between_two_neighbors(self) -> None:
+        """Check smooth neighbors that agree only on single pixels."""
         clean = grid_of_lines(np.full((HEIGHT, WIDTH, 3), 110, np.float32))
         rng = np.random.default_rng(3)
         waves = [cv2.GaussianBlur(rng.normal(0, 1, (HEIGHT, WIDTH)), (0, 0), 4)[..., None] for _ in range(6)]
@@ -249,71 +249,71 @@ class TestNeighbors:
         assert bend < 2 * max(bends)
 
     @pytest.mark.parametrize(("down", "across"), [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (2, 2)])
-    def test_only_an_unshifted_image_is_still(self, down: int, across: int) -> None:
+    def test_is_still_only_for_an_unshifted_image(self, down: int, across: int) -> None:
         clean = stands()
         shifted = np.roll(clean, (down, across), axis=(0, 1))
         assert is_still(noisy(shifted, 1), noisy(clean, 2), ~NOTHING) == ((down, across) == (0, 0))
 
     @pytest.mark.parametrize("scene", [stands(2), np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)])
-    def test_corners_are_not_found_in_another_scene(self, scene: Pixels) -> None:
+    def test_tracked_corners_in_another_scene_are_none(self, scene: Pixels) -> None:
         points = corners(stands(1), (slice(60, 120), slice(130, 190)), NOTHING)
         assert len(points) > 20
         assert tracked(scene, stands(1), points, None) is None
 
-    def test_corners_outside_the_excluded_pixels(self) -> None:
+    def test_corners_avoid_excluded_pixels(self) -> None:
         excluded = ~NOTHING
         assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded).shape == (0, 1, 2)
         excluded[90:] = False
         assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded)[..., 1].min() >= 90
 
-    def test_features_of_two_scenes_have_no_homography(self) -> None:
+    def test_homography_of_two_different_scenes_is_none(self) -> None:
         assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
         empty = np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)
         assert homography(Keypoints.of(empty), Keypoints.of(stands())) is None
 
 
 def slope() -> NDArray[np.float32]:
-    """A smooth image whose values are not integers."""
+    """Return a smooth image with values that are not integers."""
     y, x = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
     return np.dstack([90 + 0.11 * x + 0.07 * y, 100 + 0.05 * x + 0.13 * y, 80 + 0.09 * x - 0.06 * y])
 
 
 def grid_of_lines(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The image with bright lines, so that a shift is visible."""
+    """Return the image with bright lines, so that a shift is visible."""
     y, x = np.mgrid[:HEIGHT, :WIDTH]
     return image + np.where((x % 40 < 3) | (y % 36 < 3), np.float32(40), np.float32(0))[..., None]
 
 
 class TestRounding:
-    """If values are rounded only once, most pixels of a smooth image are restored exactly."""
+    """Test that values are rounded only once, which restores most pixels of a smooth image exactly."""
 
     def right(
         self, clean: NDArray[np.float32], work: Path, *, exact: NDArray[np.float32] | None, neighbors: list[Any]
     ) -> float:
-        """The share of filled pixels that equal the rounded image without the ball."""
+        """Return the share of filled pixels that equal the rounded image without the ball."""
         item = item_of(with_ball(clean.round().astype(np.uint8)), work, ball=BALL)
         parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
         result = filled(item.image, BALL, parts, NOTHING, neighbors, FillSettings(compression=False), exact)
         return float((result.image == clean.round())[result.mask].mean())
 
-    def test_neighbors_are_not_rounded_before(self, tmp_path: Path) -> None:
+    def test_filled_from_exact_neighbors_restores_more_pixels_than_from_rounded_ones(self, tmp_path: Path) -> None:
         clean = grid_of_lines(slope())
         others = [clean + shift for shift in (0.3, 0.4, -0.3, 0.35, 0.45)]
         rounded = [pixels.round().astype(np.uint8) for pixels in others]
         assert self.right(clean, tmp_path, exact=None, neighbors=others) > 0.9
         assert self.right(clean, tmp_path, exact=None, neighbors=rounded) < 0.8
 
-    def test_patches_come_from_the_image_before_it_was_rounded(self, tmp_path: Path) -> None:
+    def test_filled_uses_the_exact_image_if_it_matches_the_frame(self, tmp_path: Path) -> None:
         clean = slope()
         frame = with_ball(clean.round().astype(np.uint8))
         exact = np.where(frame == clean.round(), clean, frame).astype(np.float32)
         rounded = self.right(clean, tmp_path, exact=None, neighbors=[])
         assert self.right(clean, tmp_path, exact=exact, neighbors=[]) > 0.88 > rounded
-        # An image that differs by more than a rounding is another image.
+        # An image that differs by more than rounding is ignored.
         assert self.right(clean, tmp_path, exact=exact + 20, neighbors=[]) == rounded
 
 
-def test_where_neighbors_know_nothing_a_patch_is_copied(tmp_path: Path) -> None:
+def test_filled_uses_patches_if_neighbors_do_not_show_the_background(tmp_path: Path) -> None:
     clean = stands()
     frame = with_ball(noisy(clean, 9))
     parts = MaskParts(disk(BALL, 1), disk(BALL, 5))

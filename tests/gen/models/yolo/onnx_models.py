@@ -1,6 +1,6 @@
-"""ONNX files shaped as YOLOv8 detectors: their boxes are what is red (a ball) and blue (a person) in the image.
+"""Write ONNX files with the interface of YOLOv8 that detect red areas (a ball) and blue areas (a person).
 
-In pose models, what is red and what is blue are two people.
+Pose models detect both red and blue areas as people.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 COCO_LIKE = {number: f"class {number}" for number in range(80)} | {0: "person", 32: "sports ball"}
-"""As many classes as COCO has, with the two that matter in their places."""
+"""80 class names as in COCO, with the two relevant ones at their indices."""
 
 PLACES = 8400
 
@@ -51,16 +51,16 @@ def write_detector(
     transposed: bool = False,
     masks: bool = False,
 ) -> Path:
-    """A file with the inputs, outputs and metadata that an export of YOLOv8 has.
+    """Write a file with the inputs, outputs and metadata of a YOLOv8 export, and return its path.
 
-    Besides each color's box at 0.9 it has the same one 2 pixels to the right at 0.6, and one too unlikely at 0.1.
+    Each color gives a box with score 0.9, a copy 2 pixels to the right with 0.6, and an unlikely one with 0.1.
 
     Args:
-        batch, height, width: of its input; a word is a side that is left open.
-        metadata: what it says of itself besides its classes' names.
-        transposed: with the boxes in the middle axis, as no YOLOv8 has them.
-        masks: with those of a segmentation model: two prototypes at a quarter of the input's size, of which the second
-            is above 0 where the image is blue.
+        batch, height, width: the input's size; a word makes a side dynamic.
+        metadata: metadata in addition to the class names.
+        transposed: put the boxes in the middle axis, unlike YOLOv8.
+        masks: add the masks of a segmentation model: two prototypes at a quarter of the input's size, of which the
+            second is above 0 where the image is blue.
     """
     number = {name: at for at, name in names.items()}
     add = _Graph()
@@ -72,7 +72,7 @@ def write_detector(
         for place in _places(add, color, others, number[name], len(names))
     ]
     if masks:
-        # Each place counts the second prototype once, and the first one not at all.
+        # Each place has weight 1 for the second prototype and 0 for the first.
         nothing = add("Slice", add("Mul", places[0], np.float32(0)), np.array([0]), np.array([1]), np.array([1]))
         one = add("Add", nothing, np.float32(1))
         places = [add("Concat", place, nothing, one, axis=1) for place in places]
@@ -107,7 +107,7 @@ def write_detector(
 
 
 POSE = tuple((0.1 + 0.05 * place, 0.05 + 0.0525 * place, 0.5 + 0.025 * place) for place in range(17))
-"""Each keypoint of a person in a pose model: shares of the box's width and height, and the confidence."""
+"""The keypoints in a pose model: fractions of the box's width and height, and the confidence."""
 
 
 def write_pose_model(
@@ -119,12 +119,12 @@ def write_pose_model(
     suppressed: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> Path:
-    """A file with the inputs, outputs and metadata that an export of YOLOv8-pose has: each person has `POSE`.
+    """Write a file with the interface of a YOLOv8-pose export in which each person has `POSE`, and return its path.
 
     Args:
-        batch, height, width: of its input; a word is a side that is left open.
-        suppressed: with non-maximum suppression inside: one row for each person, and rows of zeros.
-        metadata: what it says of itself in addition.
+        batch, height, width: the input's size; a word makes a side dynamic.
+        suppressed: include non-maximum suppression: one row per person, and rows of zeros.
+        metadata: additional metadata.
     """
     add = _Graph()
     red, green, blue = (add("Slice", "images", np.array([at]), np.array([at + 1]), np.array([1])) for at in range(3))
@@ -155,7 +155,7 @@ def write_pose_model(
 
 
 def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
-    """A place of one class, its box as corners if suppressed, and the keypoints."""
+    """Return a place of one class with keypoints, and with corners instead of a center if suppressed."""
     x, y, wide, high, score = (
         add("Slice", place, np.array([at]), np.array([at + 1]), np.array([1])) for at in range(5)
     )
@@ -173,7 +173,7 @@ def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
 
 
 def _places(add: _Graph, color: str, others: tuple[str, str], number: int, classes: int) -> list[str]:
-    """The box around all pixels of a color, three times."""
+    """Return the box around all pixels of a color, three times with different scores."""
     plain = add("Greater", add("Sub", color, add("Max", *others)), np.float32(0.4))
     mask = add("Cast", plain, to=TensorProto.FLOAT)
     there = add("ReduceMax", mask, axes=[2, 3], keepdims=0)

@@ -1,4 +1,4 @@
-"""What a YOLOv8 detector's output says, read with plain loops: the oracle of the tests."""
+"""Read a YOLOv8 detector's output with plain loops, as a reference for the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Found = tuple[str, float, Corners]
 
 
 def letterbox(image: tuple[int, int], canvas: tuple[int, int]) -> tuple[int, int, int, int]:
-    """(height, width, top, left) of an image within a canvas."""
+    """Return (height, width, top, left) of an image within a canvas."""
     scale = min(canvas[0] / image[0], canvas[1] / image[1])
     height, width = max(1, round(image[0] * scale)), max(1, round(image[1] * scale))
     return height, width, int((canvas[0] - height) / 2), int((canvas[1] - width) / 2)
@@ -26,7 +26,7 @@ def iou(one: Corners, other: Corners) -> float:
 
 
 def suppressed(boxes: Sequence[Corners], scores: Sequence[float], overlap: float) -> list[int]:
-    """Indices that are left, highest score first."""
+    """Return the indices that remain after suppression, highest score first."""
     left: list[int] = []
     for index in sorted(range(len(boxes)), key=lambda index: -scores[index]):
         if all(iou(boxes[index], boxes[kept]) <= overlap for kept in left):
@@ -42,10 +42,10 @@ def read(
     confidence: float,
     overlap: float,
 ) -> list[Found]:
-    """Boxes of an image, highest score first.
+    """Return the boxes of an image, highest score first.
 
     Args:
-        rows: one for each place: center x, center y, width, height, scores.
+        rows: one row per place: center x, center y, width, height, scores.
     """
     height, width, top, left = letterbox(image, canvas)
     by_label: dict[str, list[tuple[Corners, float]]] = {label: [] for label in wanted.values()}

@@ -1,4 +1,4 @@
-"""People from a pose model's raw output, next to the same read with plain loops."""
+"""Test reading people from a pose model's output against plain loops."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = tuple[float, ...]
 
 @st.composite
 def rows(draw: st.DrawFn) -> list[Row]:
-    """Center, size, score and keypoints of some people; no two scores are equal, since ties have no order."""
+    """Draw center, size, score and keypoints of people, with distinct scores because ties have no order."""
     n = draw(st.integers(0, 12))
     scores = iter(draw(st.permutations(range(1, n + 1))))
     near = draw(st.booleans())
@@ -37,7 +37,7 @@ def rows(draw: st.DrawFn) -> list[Row]:
 
 
 def expected_people(people: list[Row], confidence: float, overlap: float) -> list[tuple[float, list[list[float]]]]:
-    """Score and keypoints of the people who are left, by plain loops."""
+    """Return score and keypoints of the people who remain after suppression, computed with plain loops."""
     height, width, top, left = plain.letterbox(IMAGE, CANVAS)
     kept = [row for row in people if row[4] > confidence]
     corners = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2) for x, y, w, h, *_ in kept]
@@ -52,7 +52,7 @@ def expected_people(people: list[Row], confidence: float, overlap: float) -> lis
 
 
 @given(rows(), st.sampled_from([0.0, 0.25, 0.625]), st.sampled_from([0.1, 0.45, 0.7]))
-def test_raw_people_are_those_of_plain_loops(people: list[Row], confidence: float, overlap: float) -> None:
+def test_read_people_of_raw_output_equals_plain_loops(people: list[Row], confidence: float, overlap: float) -> None:
     output = np.array(people, dtype=np.float32).reshape(-1, 56).T
     read = read_people(output, BOX, confidence=confidence, overlap=overlap)
     expected = expected_people(people, confidence, overlap)
@@ -63,8 +63,8 @@ def test_raw_people_are_those_of_plain_loops(people: list[Row], confidence: floa
 
 
 @given(rows())
-def test_a_model_with_suppression_inside_gives_the_same(people: list[Row]) -> None:
-    """The same people, as such a model lists them: corners, score, class, keypoints, and rows of zeros at the end."""
+def test_read_people_of_a_model_with_suppression_equals_raw_output(people: list[Row]) -> None:
+    """Check people in the format of such a model: corners, score, class, keypoints, and rows of zeros at the end."""
     listed = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2, score, 0, *points) for x, y, w, h, score, *points in people]
     output = np.zeros((20, 57), dtype=np.float32)
     output[: len(listed)] = np.array(listed, dtype=np.float32).reshape(-1, 57)
@@ -75,20 +75,20 @@ def test_a_model_with_suppression_inside_gives_the_same(people: list[Row]) -> No
     np.testing.assert_allclose(inside.keypoints, raw.keypoints)
 
 
-def test_keypoints_may_be_outside_the_image_and_boxes_not() -> None:
-    """Input and image have one scale; the image starts 140 pixels below the input's upper edge."""
+def test_read_people_clips_boxes_but_not_keypoints() -> None:
+    """Check an image that has the input's scale and starts 140 pixels below the input's upper edge."""
     person = np.array([20, 200, 80, 100, 0.9, *[-5, 130, 1.25] * 17], dtype=np.float32)[:, None]
     read = read_people(person, BOX, confidence=0.25, overlap=0.7)
     assert read.boxes.tolist() == [[0, 10, 60, 110]]
     assert read.keypoints[0, 0].tolist() == [-5, -10, 1]
 
 
-def test_numbers_that_are_not_finite() -> None:
+def test_read_people_with_nan_is_an_error() -> None:
     output: NDArray[np.float32] = np.full((56, 3), np.nan, dtype=np.float32)
     with pytest.raises(ValueError, match="NaN or infinity"):
         read_people(output, BOX, confidence=0.25, overlap=0.7)
 
 
-def test_other_outputs() -> None:
+def test_is_pose_output_is_false_for_other_shapes() -> None:
     assert not is_pose_output((1, 116, 8400))
     assert not is_pose_output((56, 8400))

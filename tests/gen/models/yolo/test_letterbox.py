@@ -1,4 +1,4 @@
-"""Images in a detector's input, and boxes back out of it."""
+"""Test placing images in a detector's input, and converting boxes back."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ canvases = st.tuples(*[st.integers(1, 40).map(lambda n: 32 * n)] * 2)
 
 
 @given(sizes, canvases)
-def test_the_image_lies_in_the_middle_as_large_as_it_goes(image: tuple[int, int], canvas: tuple[int, int]) -> None:
+def test_letterbox_centers_the_image_at_the_largest_size(image: tuple[int, int], canvas: tuple[int, int]) -> None:
     box = Letterbox.of(image, canvas)
     assert (*box.inner, *box.corner) == plain.letterbox(image, canvas)
     assert any(inner == side for inner, side in zip(box.inner, canvas, strict=True))
@@ -23,7 +23,7 @@ def test_the_image_lies_in_the_middle_as_large_as_it_goes(image: tuple[int, int]
 
 
 @given(sizes, canvases, st.lists(st.floats(0, 1), min_size=4, max_size=4))
-def test_boxes_come_back_from_where_the_image_was_put(
+def test_letterbox_to_image_inverts_the_placement(
     image: tuple[int, int], canvas: tuple[int, int], shares: list[float]
 ) -> None:
     box = Letterbox.of(image, canvas)
@@ -37,7 +37,7 @@ def test_boxes_come_back_from_where_the_image_was_put(
     assert box.to_image(put) == pytest.approx(there, abs=1e-9 * max(image))
 
 
-def test_what_is_beyond_the_image_is_cut_off() -> None:
+def test_letterbox_to_image_clips_boxes_to_the_image() -> None:
     box = Letterbox.of((360, 640), (640, 640))
     beyond = np.array([[-5.0, 100.0, 700.0, 630.0]])
     assert box.to_image(beyond).tolist() == [[0, 0, 640, 360]]
@@ -45,7 +45,9 @@ def test_what_is_beyond_the_image_is_cut_off() -> None:
 
 @pytest.mark.parametrize("image", [(360, 640), (90, 160), (720, 1280), (501, 333), (37, 640)])
 @pytest.mark.parametrize("canvas", [(640, 640), (384, 640), (320, 320)])
-def test_a_drawn_rectangle_is_where_the_boxes_say(image: tuple[int, int], canvas: tuple[int, int]) -> None:
+def test_letterbox_fill_places_a_rectangle_where_to_image_expects_it(
+    image: tuple[int, int], canvas: tuple[int, int]
+) -> None:
     pixels = np.zeros((*image, 3), dtype=np.uint8)
     x1, y1, x2, y2 = image[1] // 4, image[0] // 4, image[1] // 4 * 3, image[0] // 4 * 3
     pixels[y1:y2, x1:x2] = (255, 0, 0)
@@ -56,14 +58,14 @@ def test_a_drawn_rectangle_is_where_the_boxes_say(image: tuple[int, int], canvas
     red = (filled[0] > 0.5) & (filled[1] < 0.25)
     ys, xs = np.flatnonzero(red.any(axis=1)), np.flatnonzero(red.any(axis=0))
     seen = box.to_image(np.array([[xs[0], ys[0], xs[-1] + 1, ys[-1] + 1]]))[0]
-    # An edge that falls within a pixel of the input is seen up to half of that pixel off.
+    # An edge inside an input pixel may be off by up to half of that pixel.
     half = 0.5 * max(image[0] / box.inner[0], image[1] / box.inner[1])
     assert seen == pytest.approx([x1, y1, x2, y2], abs=half + 1e-9)
     if box.inner == image:
         assert seen.tolist() == [x1, y1, x2, y2]
 
 
-def test_around_the_image_is_gray_and_within_it_every_pixel() -> None:
+def test_letterbox_fill_keeps_pixels_and_pads_with_gray() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (90, 160, 3), dtype=np.uint8)
     box = Letterbox.of((90, 160), (160, 160))
     filled = box.fill(pixels)
@@ -74,7 +76,7 @@ def test_around_the_image_is_gray_and_within_it_every_pixel() -> None:
 
 @example((77, 497), 416)
 @given(sizes, st.integers(1, 40).map(lambda n: 32 * n))
-def test_the_smallest_canvas_holds_the_image_and_no_stride_more(image: tuple[int, int], size: int) -> None:
+def test_smallest_canvas_contains_the_image_with_less_than_one_extra_stride(image: tuple[int, int], size: int) -> None:
     canvas = smallest_canvas(image, (size, size), 32)
     fitted = Letterbox.of(image, (size, size)).inner
     for side, inner in zip(canvas, fitted, strict=True):

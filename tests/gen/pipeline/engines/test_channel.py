@@ -1,4 +1,4 @@
-"""Channels between threads, and what any engine does with a batch."""
+"""Test channels between threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spotball_gen.pipeline.engines.channel import Channel, Stopped
 
 
 @given(st.integers(1, 50), st.integers(1, 8), st.integers(1, 8))
-def test_all_comes_in_order_whatever_the_room_and_the_batch(count: int, room: int, size: int) -> None:
+def test_channel_keeps_order_for_any_capacity_and_batch_size(count: int, room: int, size: int) -> None:
     channel: Channel[int] = Channel(room, threading.Event(), patience=0.01)
 
     def give() -> None:
@@ -28,14 +28,14 @@ def test_all_comes_in_order_whatever_the_room_and_the_batch(count: int, room: in
     assert all(1 <= len(batch) <= size for batch in batches)
 
 
-def test_a_batch_waits_for_more_but_not_for_ever() -> None:
+def test_channel_returns_an_incomplete_batch_after_a_timeout() -> None:
     channel: Channel[int] = Channel(8, threading.Event(), patience=0.05)
     channel.put(1)
     assert next(channel.batches(4)) == [1]
 
 
 @pytest.mark.parametrize("waits", ["full", "empty"])
-def test_who_waits_hears_of_the_end(waits: str) -> None:
+def test_channel_stop_wakes_a_waiting_thread(waits: str) -> None:
     stop = threading.Event()
     channel: Channel[int] = Channel(1, stop)
     heard = threading.Event()

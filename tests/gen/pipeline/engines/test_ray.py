@@ -1,4 +1,4 @@
-"""Generation on Ray: a local cluster of two nodes with a worker each, of real processes."""
+"""Test generation on Ray with a local cluster of two nodes with one worker each, in real processes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from spotball_gen.demo.video import write_match
 from spotball_gen.run import generate
 from tests.conftest import ROOT
 from tests.counting.engines.workers import cluster_address, processes
+from tests.failures import raises
 from tests.gen.runs import command, environment, files, query, write_config, write_videos
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -27,12 +28,12 @@ pytestmark = pytest.mark.usefixtures("plugins")
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Of a cluster whose second node says that it has a GPU, so that what wants one is an actor there."""
+    """Start a cluster whose second node declares a GPU, so that GPU stages run as actors there."""
     yield from cluster_address(num_gpus=1)
 
 
 def ledger_of(out: Path) -> list[Any]:
-    """What is in the ledger but for when it came there."""
+    """Return the contents of the ledger without time stamps."""
     rows = query(out, "SELECT item, stage, outcome, reason, detail, scores FROM results ORDER BY 1, 2")
     rows += query(out, "SELECT * FROM items ORDER BY item")
     return rows + query(out, "SELECT video, state, detail, frames FROM videos ORDER BY position")
@@ -44,23 +45,27 @@ def on_ray(config: Path, out: Path, plugins: Path, address: str, *options: str) 
 
 
 class TestWithoutRay:
-    def test_what_to_install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_generate_without_ray_names_the_missing_extra(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "ray", None)
         monkeypatch.setitem(sys.modules, "ray.data", None)
-        with pytest.raises(MissingExtraError, match=r'with Ray needs .* pip install "spotball-core\[ray\]"'):
+        with raises(MissingExtraError, "missing-extra"):
             generate(None, tmp_path / "out", engine="ray")
         assert not (tmp_path / "out").exists()
 
-    def test_an_address_needs_the_engine(self, tmp_path: Path) -> None:
-        with pytest.raises(OptionError, match=r"--ray-address needs --engine ray\. Add it, or remove --ray-address"):
+    def test_generate_with_a_ray_address_but_another_engine_is_an_error(self, tmp_path: Path) -> None:
+        with raises(OptionError, "missing-option:--ray-address"):
             generate(None, tmp_path / "out", ray_address="127.0.0.1:6379")
         assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 class TestOnACluster:
-    def test_the_same_dataset_and_ledger(self, tmp_path: Path, plugins: Path, address: str) -> None:
-        # Rejects, failures, a broken video, near duplicates across videos, a stage that sees all: one of each.
+    def test_ray_gives_the_same_dataset_and_ledger_as_the_local_engine(
+        self, tmp_path: Path, plugins: Path, address: str
+    ) -> None:
+        # The run has rejects, failures, a broken video, near duplicates across videos and a stage that needs all items.
         write_videos(tmp_path / "videos", {"b": 12, "c": 9})
         for name, shots in {"a": (Shot("play", 3, 1),), "d": (Shot("play", 9, 2), Shot("play", 3, 1))}.items():
             path = tmp_path / f"videos/{name}.avi"
@@ -90,7 +95,9 @@ class TestOnACluster:
         assert "none of them new" in again.stderr
 
     @pytest.mark.parametrize("which", ["task", "actor"])
-    def test_a_killed_worker_changes_nothing(self, tmp_path: Path, plugins: Path, address: str, which: str) -> None:
+    def test_ray_run_with_a_killed_worker_gives_the_same_dataset(
+        self, tmp_path: Path, plugins: Path, address: str, which: str
+    ) -> None:
         write_videos(tmp_path / "videos", {"a": 40, "b": 30, "c": 30})
         config = write_config(tmp_path / "config.toml", filter={"seconds": 0.05}, label={"reject_every": 7})
         killer = [sys.executable, "-m", "tests.gen.ray_kill", address, config, tmp_path / "ray", which]
@@ -103,7 +110,7 @@ class TestOnACluster:
         assert files(tmp_path / "ray") == files(tmp_path / "local")
         assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
 
-    def test_begun_by_one_engine_and_ended_by_the_other(self, tmp_path: Path, plugins: Path, address: str) -> None:
+    def test_ray_resumes_a_run_of_the_local_engine(self, tmp_path: Path, plugins: Path, address: str) -> None:
         write_videos(tmp_path / "videos", {"a": 30, "b": 20})
         config = write_config(tmp_path / "config.toml", filter={"seconds": 0.02})
         generate(config, tmp_path / "whole")
@@ -119,7 +126,7 @@ class TestOnACluster:
     @pytest.mark.parametrize(
         ("broken", "said"), [("spotball", "no weights there"), ("cuda is gone", "failed on the last")]
     )
-    def test_a_stage_that_is_broken_ends_the_run(
+    def test_ray_run_with_a_broken_stage_exits_with_status_2(
         self, tmp_path: Path, plugins: Path, address: str, broken: str, said: str
     ) -> None:
         write_videos(tmp_path / "videos", {"a": 30})
@@ -135,14 +142,14 @@ def _some(out: Path, count: int) -> bool:
     try:
         return len(query(out, "SELECT 1 FROM results WHERE stage = 'filter'")) >= count
     except Exception:
-        return False  # It is only just being made.
+        return False  # The ledger is being created.
 
 
 @pytest.mark.slow
 class TestOnAClusterOfItsOwn:
-    def test_an_interrupt_leaves_what_was_done_usable(self, tmp_path: Path, plugins: Path) -> None:
+    def test_interrupted_ray_run_keeps_completed_work_and_can_be_resumed(self, tmp_path: Path, plugins: Path) -> None:
         pytest.importorskip("ray.data", reason='needs the "ray" extra')
-        # Where the cluster keeps its files: by them its processes are known. Paths of sockets must be short.
+        # The folder of the cluster's files identifies its processes. Its path is short, as socket paths must be.
         home = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         write_videos(tmp_path / "videos", {"a": 60, "b": 40})
         config, out = write_config(tmp_path / "config.toml", filter={"seconds": 0.1}), tmp_path / "out"

@@ -1,0 +1,399 @@
+"""Name every kind of error that a user can cause, with its cause, an example and the fix.
+
+`docs/reference/errors.md` is generated from `EXPLANATIONS`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+Code = Literal[
+    "ambiguous-name",
+    "cannot-estimate",
+    "changed-file",
+    "conflicting-options",
+    "damaged-store",
+    "different-grids",
+    "different-settings",
+    "download-failed",
+    "duplicate",
+    "failed",
+    "in-use",
+    "incompatible-data",
+    "invalid-boxes",
+    "invalid-cell",
+    "invalid-csv",
+    "invalid-distribution",
+    "invalid-grid",
+    "invalid-json",
+    "invalid-key",
+    "invalid-option",
+    "invalid-path",
+    "invalid-toml",
+    "invalid-value",
+    "missing-column",
+    "missing-extra",
+    "missing-file",
+    "missing-key",
+    "missing-option",
+    "missing-package",
+    "missing-truth",
+    "missing-value",
+    "newer-version",
+    "no-data",
+    "out-of-memory",
+    "output-exists",
+    "outside-grid",
+    "provider-failed",
+    "request-rejected",
+    "stage-failed",
+    "study-failed",
+    "too-large",
+    "too-many-failures",
+    "unknown-column",
+    "unknown-image",
+    "unknown-key",
+    "unknown-name",
+    "unreadable-file",
+    "unsupported-device",
+    "unsupported-format",
+    "unsupported-option",
+    "unusable-address",
+    "unusable-model",
+    "unusable-plugin",
+    "unusable-store",
+    "unusable-video",
+    "unwritable-output",
+    "worker-failed",
+    "wrong-file",
+    "wrong-folder",
+    "wrong-shape",
+    "wrong-type",
+]
+"""The kinds of errors. A code never changes its meaning."""
+
+CODES: tuple[Code, ...] = get_args(Code)
+
+
+class Explanation(NamedTuple):
+    """What one kind of error means.
+
+    Attributes:
+        cause: what is wrong.
+        example: a message with this code.
+        fix: what the user can do.
+    """
+
+    cause: str
+    example: str
+    fix: str
+
+
+EXPLANATIONS: dict[Code, Explanation] = {
+    "ambiguous-name": Explanation(
+        "A name fits several groups, files or scenes.",
+        "'gemini' names 2 groups: gemini/base, gemini/cot. Pass one of these names",
+        "Use one of the listed names.",
+    ),
+    "cannot-estimate": Explanation(
+        "The data does not determine the quantity: there are too few rows, a term does not vary, or no optimum exists.",
+        "the likelihood has no maximum for these cues. Use a ridge above 0",
+        "Add data, or remove the terms that the message names.",
+    ),
+    "changed-file": Explanation(
+        "A file has changed since the run began.",
+        "a.mp4: video: found changed content, expected the content from the start of the run. Restore the file",
+        "Restore the file, or start a new run in another folder.",
+    ),
+    "conflicting-options": Explanation(
+        "Two options exclude each other, or one has no effect with the other.",
+        "--truth: found --scenes as well. Remove one of the two options",
+        "Remove one of the options.",
+    ),
+    "damaged-store": Explanation(
+        "A database that the package wrote is damaged, or is not a database of this kind.",
+        "run/replies.sqlite: the file is damaged (database disk image is malformed). Restore it from a backup",
+        "Restore the file from a backup, or start over.",
+    ),
+    "different-grids": Explanation(
+        "Parts with different grids cannot be used together.",
+        "counts of different grids cannot be added: 6 x 10, 8 x 8. Score the images of each grid size separately",
+        "Use the same grid for all parts, or score the images of each grid separately.",
+    ),
+    "different-settings": Explanation(
+        "The folder contains a run, batch or study that was started with other settings.",
+        "--out: batch was written with other settings (model). Name another folder",
+        "Repeat the command with the earlier settings, or name another folder.",
+    ),
+    "download-failed": Explanation(
+        "A download or upload failed, or its content differs from what the server announced.",
+        "me/my-balls: scenes.jsonl: found 10 bytes, expected the content that the Hub lists (2,048 bytes). Try again",
+        "Check the connection and the name, and retry.",
+    ),
+    "duplicate": Explanation(
+        "An entry that must be unique occurs more than once.",
+        "p.csv: file: found a file that was given twice, expected each file once. Name it once",
+        "Remove or rename one of the entries.",
+    ),
+    "failed": Explanation(
+        "An error without a more specific code, usually from a plugin.",
+        "the plugin reports an error",
+        "Follow the message.",
+    ),
+    "in-use": Explanation(
+        "Another process uses the folder.",
+        "run is in use by another process. Wait until it ends",
+        "Wait until the other process ends, or stop it.",
+    ),
+    "incompatible-data": Explanation(
+        "The parts of the data contradict each other.",
+        "two files describe the stimulus s1 differently. Correct one of them",
+        "Correct one of the parts that the message names.",
+    ),
+    "invalid-boxes": Explanation(
+        "Bounding boxes have a wrong shape, missing coordinates, or corners in the wrong order.",
+        "boxes: a box has x2 < x1 or y2 < y1. Give corners as x1, y1, x2, y2, not x, y, width, height",
+        "Give the boxes as corners x1, y1, x2, y2 in pixels.",
+    ),
+    "invalid-cell": Explanation(
+        "A value does not name a cell of a grid.",
+        "'X' is not a cell label. Write a row letter and a column number, such as D5",
+        "Write a label such as D5, an index, or a pair (row, column).",
+    ),
+    "invalid-csv": Explanation(
+        "A line does not follow the rules of CSV files.",
+        "p.csv:3: line: found 5 fields, expected 2, as in the header",
+        "Correct the line. Quote fields that contain commas or line breaks.",
+    ),
+    "invalid-distribution": Explanation(
+        "The numbers are not counts or probabilities over cells.",
+        "guesses contains -1, expected counts or probabilities of at least 0",
+        "Pass one finite number of at least 0 per cell, or labels of cells.",
+    ),
+    "invalid-grid": Explanation(
+        "The size of a grid or of its image is invalid.",
+        "rows: found 0, expected a whole number of at least 1",
+        "Give whole numbers of rows and columns, and the size of the image in pixels.",
+    ),
+    "invalid-json": Explanation(
+        "A file or line is not valid JSON, or not the kind of JSON that is needed.",
+        "scenes.jsonl:4: line: found '{\"sport\":' (Expecting value), expected a JSON object",
+        "Correct the line. A file of JSON Lines has one object per line.",
+    ),
+    "invalid-key": Explanation(
+        "An API key contains characters that keys cannot have.",
+        "OPENAI_API_KEY contains a character that is not allowed in keys. Check the key",
+        "Set the environment variable to the key alone, without spaces or quotes.",
+    ),
+    "invalid-option": Explanation(
+        "An option or an argument has an invalid value.",
+        "--alpha: found 3, expected a number between 0 and 1, such as 0.05",
+        "Use a value as the message describes.",
+    ),
+    "invalid-path": Explanation(
+        "A path in a file leads outside its folder or is not allowed.",
+        "data/../x.png: path: found '../x.png', expected a relative path without ..",
+        "Use a path relative to the folder of the dataset.",
+    ),
+    "invalid-toml": Explanation(
+        "A configuration is not valid TOML.",
+        "study.toml: file: found Expected '=' after a key, expected TOML",
+        "Correct the line that the message names.",
+    ),
+    "invalid-value": Explanation(
+        "A value in a file or a table is invalid.",
+        "scenes.jsonl:2: width: found 0, expected a number greater than 0",
+        "Correct the value in the line and the field that the message names.",
+    ),
+    "missing-column": Explanation(
+        "A table does not have a column that is needed.",
+        "p.csv: cell: found the columns image, answer, expected a column `cell`. Add --columns cell=answer",
+        "Rename the column, or state its name with --columns.",
+    ),
+    "missing-extra": Explanation(
+        "A feature needs libraries that are not installed.",
+        'figures needs the "report" extra: pip install "spotball-core[report]"',
+        "Run the command in the message.",
+    ),
+    "missing-file": Explanation(
+        "A file or folder does not exist.",
+        "--model: the folder models/x does not exist. Correct the path",
+        "Correct the path.",
+    ),
+    "missing-key": Explanation(
+        "A provider needs an API key.",
+        "openai needs a key. Set the environment variable OPENAI_API_KEY",
+        "Set the environment variable that the message names.",
+    ),
+    "missing-option": Explanation(
+        "An option, argument or setting is needed but is not given.",
+        "add --provider NAME and --model NAME, or --preset NAME",
+        "Add the option that the message names.",
+    ),
+    "missing-package": Explanation(
+        "A program or package that no extra installs is missing.",
+        "searching for videos needs the command yt-dlp. Install it: pip install yt-dlp",
+        "Install the package that the message names.",
+    ),
+    "missing-truth": Explanation(
+        "The ground truth is missing: neither scenes nor a truth table is given.",
+        "p.csv: scenes: found none, expected a dataset folder or --scenes",
+        "Add --scenes FILE or --truth TABLE (in Python: `scenes` or `truth`).",
+    ),
+    "missing-value": Explanation(
+        "A field that is needed is empty or absent.",
+        "scenes.jsonl:2: width: found nothing, expected a number greater than 0. Add width",
+        "Add the value in the line and the field that the message names.",
+    ),
+    "newer-version": Explanation(
+        "A later version of spotball-core wrote this file.",
+        "run/replies.sqlite: a later version of spotball-core wrote this file (schema 9, expected at most 5)",
+        "Update spotball-core.",
+    ),
+    "no-data": Explanation(
+        "Nothing is left to work on: no files, rows, images or responses.",
+        "p.csv: file: found no responses, expected at least one",
+        "Add data, or relax the selection.",
+    ),
+    "out-of-memory": Explanation(
+        "The memory is not enough for this step.",
+        "distances need 12 GB of memory, but only 4 GB are available. Use a coarser grid",
+        "Use a smaller model, a coarser grid, less concurrency, or a machine with more memory.",
+    ),
+    "output-exists": Explanation(
+        "The output folder or file exists and contains other files, which would be lost.",
+        "--out: results is not empty and is not an earlier report. Name another folder, or empty this one",
+        "Name another folder.",
+    ),
+    "outside-grid": Explanation(
+        "A cell or a point is outside the grid or the image.",
+        "'Z9' is outside the grid, whose cells run from A1 to F10",
+        "Correct the value, or give the right grid.",
+    ),
+    "provider-failed": Explanation(
+        "The server did not answer, or its answer is malformed. The request was retried.",
+        "api.example.org: no response within 120 s",
+        "Rerun the command later; completed requests are not repeated.",
+    ),
+    "request-rejected": Explanation(
+        "The server rejects the request.",
+        "api.example.org: HTTP 404: the model does not exist",
+        "Follow the server's message.",
+    ),
+    "stage-failed": Explanation(
+        "A stage of `spotball gen run` failed.",
+        "detect 'yolov8-onnx' failed on the last 10 items",
+        "Fix the cause that the message names and rerun the command.",
+    ),
+    "study-failed": Explanation(
+        "A request of a simulated participant to the study's server failed.",
+        "GET /session: HTTP 500",
+        "See the server's log.",
+    ),
+    "too-large": Explanation(
+        "A file, a table or a text is larger than is allowed.",
+        "p.csv: file: found 2,500 columns, expected at most 2000",
+        "Split the file, or shorten the text.",
+    ),
+    "too-many-failures": Explanation(
+        "A run stopped because too many requests failed in a row.",
+        "20 requests in a row failed; the last error: HTTP 500",
+        "Fix the cause and rerun the command; completed requests are not repeated.",
+    ),
+    "unknown-column": Explanation(
+        "The name of a column looks like a misspelled name.",
+        "p.csv: respondant: found an unknown column, expected respondent. Rename the unknown column to respondent",
+        "Rename or remove the column.",
+    ),
+    "unknown-image": Explanation(
+        "An answer names an image or a stimulus that the scenes or stimuli do not contain.",
+        "p.csv:2: image: found '999', expected an image of the scenes",
+        "Correct the id, or use the scenes to which the answers belong.",
+    ),
+    "unknown-key": Explanation(
+        "A record or a configuration has a key that does not exist.",
+        "scenes.jsonl:1: widht: found 640, expected no such key. Remove it or correct its spelling",
+        "Correct the spelling of the key, or remove it.",
+    ),
+    "unknown-name": Explanation(
+        "A name does not exist.",
+        "unknown baseline 'unifrom'. Did you mean 'uniform'? Available: uniform, center",
+        "Use one of the available names.",
+    ),
+    "unreadable-file": Explanation(
+        "A file cannot be opened or decoded.",
+        "p.csv: file: found byte 0xff, which is not UTF-8, expected text in UTF-8. Save the file as UTF-8 and retry",
+        "Check the permissions, and save the file in a format that the message names.",
+    ),
+    "unsupported-device": Explanation(
+        "The device that the settings name is not available.",
+        'detect: device: PyTorch finds no CUDA device on this machine. Set `device` to "auto" or "cpu"',
+        "Choose another device.",
+    ),
+    "unsupported-format": Explanation(
+        "The ending of an output file is not supported.",
+        "--out: the ending .xml is not supported. Use .json, .csv, .md or .tex, or add --format",
+        "Use a supported ending.",
+    ),
+    "unsupported-option": Explanation(
+        "The provider or model does not support the option.",
+        "--api: the provider ollama has only one API. Remove --api",
+        "Remove the option, or choose another provider.",
+    ),
+    "unusable-address": Explanation(
+        "A server cannot listen on this address.",
+        "--host 127.0.0.1 --port 80: Permission denied. Choose another address or a free port",
+        "Choose another address or a free port.",
+    ),
+    "unusable-model": Explanation(
+        "The files of a model cannot be loaded, or the model is of another kind.",
+        "detect: yolo.onnx: the input of the model is not an image",
+        "Choose a model of the kind that the message names, or export it again.",
+    ),
+    "unusable-plugin": Explanation(
+        "A plugin of another package cannot be loaded, or conflicts with another one.",
+        "the provider 'mine' (my-package 1.0) cannot be loaded: No module named 'x'. Update or uninstall this package",
+        "Update or uninstall the package that the message names.",
+    ),
+    "unusable-store": Explanation(
+        "A database cannot be opened or used.",
+        "run/replies.sqlite: unable to open database file",
+        "Check the path, the permissions and the free disk space.",
+    ),
+    "unusable-video": Explanation(
+        "A video cannot be decoded, or no image of the required size can be cut from it.",
+        "the file contains no video",
+        "Use another video, or change the settings that the message names.",
+    ),
+    "unwritable-output": Explanation(
+        "The output cannot be written.",
+        "--out: cannot write to results: [Errno 13] Permission denied. Name another folder",
+        "Name another folder, or free disk space.",
+    ),
+    "worker-failed": Explanation(
+        "A worker process or the Ray cluster failed.",
+        "the operating system or a user killed a worker process, probably because memory ran out",
+        "Use fewer processes, and check the cluster.",
+    ),
+    "wrong-file": Explanation(
+        "The file is of another kind than is needed.",
+        "p.json: file: found a report of `spotball score`, expected responses",
+        "Name a file of the kind that the message describes.",
+    ),
+    "wrong-folder": Explanation(
+        "The folder does not contain what the command needs.",
+        "x is not the folder of a run: it has no replies.sqlite. Name the --out folder of `spotball run`",
+        "Name the folder that the message describes.",
+    ),
+    "wrong-shape": Explanation(
+        "Arrays have a wrong shape, or do not fit together.",
+        "guesses has shape (3, 59), expected (..., n_cells): one number per cell",
+        "Pass one number per cell on the last axis, and the same number of images in each argument.",
+    ),
+    "wrong-type": Explanation(
+        "An argument in Python has the wrong type.",
+        "truth: found int, expected a path, a data frame, scenes or records",
+        "Pass a value of one of the listed types.",
+    ),
+}
+"""The meaning of each code."""

@@ -1,4 +1,4 @@
-"""Find the sentences of the project: in Markdown, docstrings, comments, command help and messages."""
+"""Find the sentences of the project: in Markdown, docstrings, comments, command help, messages and settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +15,15 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = ("spotball_core", "spotball_adapters", "spotball_gen")
 AREAS: Final = (
     *("README", "help", "messages", "tutorials", "how-to", "docstrings", "explanation", "reference", "changelog"),
-    *("comments", "contributing"),
+    *("comments", "contributing", "tests", "settings"),
 )
-"""Areas of text. The first nine are rated. Comments and the contributing guide are only checked."""
+"""Areas of text. The first nine are rated. The others are only checked."""
+
+TOOLS: Final = ("tests", "benchmarks", "scripts")
+"""Folders whose docstrings and comments are checked, but not their strings, which are data."""
+
+SETTINGS: Final = ("Makefile", "*.toml", "*.yml", ".*.yaml", ".ci/*", ".github/**/*.yml", "deploy/**/*")
+"""Files whose comments are checked."""
 
 GENERATED: Final = ("docs/reference/licenses.md",)
 """Pages whose text comes from other projects."""
@@ -53,6 +59,13 @@ def texts(root: Path = ROOT) -> Iterator[Text]:
     for package in PACKAGES:
         for path in sorted(root.glob(f"{package}/**/*.py")):
             yield from python(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
+    for folder in TOOLS:
+        for path in sorted(root.glob(f"{folder}/**/*.py")):
+            for text in python(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()):
+                if text.area not in ("messages", "help"):
+                    yield replace(text, area="tests")
+    for path in sorted(file for pattern in SETTINGS for file in root.glob(pattern) if file.is_file()):
+        yield from comments(path.read_text(encoding="utf-8"), path.relative_to(root).as_posix())
 
 
 def sentences(text: Text) -> Iterator[str]:
@@ -87,6 +100,13 @@ def markdown(content: str, path: str) -> Iterator[Text]:
             paragraph.append(re.sub(r"^(#+|[-*+]|\|)\s+", "", line.strip()).rstrip("| "))
 
 
+def comments(content: str, path: str) -> Iterator[Text]:
+    """Yield the comments of a file of settings."""
+    for number, line in enumerate(content.splitlines(), start=1):
+        if comment := re.search(r"(?:^|\s)# (.*)", line):
+            yield Text(path, number, "settings", comment[1])
+
+
 def python(content: str, path: str) -> Iterator[Text]:
     """Yield the docstrings, comments, help texts and messages of a module."""
     tree = ast.parse(content)
@@ -99,7 +119,7 @@ def python(content: str, path: str) -> Iterator[Text]:
                     documented[id(statement.value)] = statement.value
     for constant in documented.values():
         if isinstance(constant.value, str):
-            area = "help" if "/cli/" in path else "docstrings"
+            area = "help" if "/cli/" in path and path.startswith(PACKAGES) else "docstrings"
             for offset, words in _paragraphs(constant.value):
                 yield Text(path, constant.lineno + offset, area, words)
     if not path.startswith(DATA):

@@ -38,8 +38,8 @@ def without_mask(values: object, what: str, error: type[SpotballError], *, missi
         raise error(f"found {mask.sum():,} masked values, expected none. Fill or remove them", field=what)
     if mask.ndim == 0 or (mask.any(axis=-1) != mask.all(axis=-1)).any():
         raise error(
-            f"found {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill the masked "
-            "values of the other rows, for example with .filled(0)",
+            f"found {mask.sum():,} masked values, expected rows that are masked completely or not at all. Fill the "
+            "masked values of the other rows, for example with .filled(0)",
             field=what,
         )
     return np.where(mask, np.asarray(missing, dtype=np.result_type(array.dtype, type(missing))), array.data)

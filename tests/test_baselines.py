@@ -37,7 +37,7 @@ from spotball_core.synthetic.respondents import cue_responses
 from spotball_core.synthetic.scenes import synthetic_scenes
 from tests.cli import process
 from tests.conftest import ROOT
-from tests.failures import raises
+from tests.failures import codes, raises
 
 SMALL = Grid(2, 2, 20, 20)
 
@@ -188,7 +188,7 @@ def test_baselines_accept_mixed_image_sizes_but_not_mixed_grid_shapes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "where"),
     [
         ({"names": ["center", "gpt"]}, "unknown-name"),
         ({"names": []}, "no-data"),
@@ -198,8 +198,8 @@ def test_baselines_accept_mixed_image_sizes_but_not_mixed_grid_shapes() -> None:
         ({"scenes": [scene(1), scene(1)]}, "duplicate"),
     ],
 )
-def test_baseline_responses_with_invalid_options_raise_option_error(arguments: dict[str, Any], message: str) -> None:
-    with raises(OptionError, message):
+def test_baseline_responses_with_invalid_options_raise_option_error(arguments: dict[str, Any], where: str) -> None:
+    with raises(OptionError, where):
         baseline_responses(**{"scenes": [scene(1)], **arguments})
 
 
@@ -341,17 +341,22 @@ def test_command_with_name_and_out_writes_only_the_given_file(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["--name", "gpt"], "unknown baseline 'gpt'"), (["--samples", "0"], "samples"), (["--out", "a.txt"], "a.txt")],
+    ("arguments", "value", "expected"),
+    [
+        (["--name", "gpt"], "'gpt'", ["unknown-name"]),
+        (["--samples", "0"], "--samples", []),
+        (["--out", "a.txt"], "a.txt", ["unsupported-format"]),
+    ],
 )
 def test_command_with_an_invalid_option_fails_and_writes_nothing(
-    tmp_path: Path, arguments: list[str], message: str
+    tmp_path: Path, arguments: list[str], value: str, expected: list[str]
 ) -> None:
     write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
     before = sorted(Path(tmp_path).iterdir())
     done = spotball(tmp_path, *arguments)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert codes(done.stderr) == expected
+    assert value in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(Path(tmp_path).iterdir()) == before
 
@@ -359,6 +364,7 @@ def test_command_with_an_invalid_option_fails_and_writes_nothing(
 def test_command_without_scenes_fails(tmp_path: Path) -> None:
     done = spotball(tmp_path)
     assert done.returncode == 2
+    assert codes(done.stderr) == ["missing-file"]
     assert "scenes.jsonl" in done.stderr
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli import process
+from tests.failures import codes
 
 FILES = {
     "README.txt",
@@ -134,7 +135,7 @@ def test_demo_into_a_folder_with_other_files_fails_and_keeps_them(tmp_path: Path
     (tmp_path / name).write_text("mine\n")
     ran = spotball("demo", "--out", tmp_path)
     assert ran.returncode == 2
-    assert "not empty and is not an earlier demo" in ran.stderr
+    assert codes(ran.stderr) == ["output-exists"]
     assert contents(tmp_path) == {name: b"mine\n"}
 
 
@@ -143,6 +144,7 @@ def test_demo_with_a_file_as_folder_or_a_negative_seed_fails(tmp_path: Path) -> 
     file.write_text("mine\n")
     ran = spotball("demo", "--out", file)
     assert ran.returncode == 2
-    assert "is a file" in ran.stderr
+    assert codes(ran.stderr) == ["output-exists"]
+    assert str(file) in ran.stderr
     assert spotball("demo", "--out", tmp_path / "new", "--seed", "-1").returncode == 2
     assert contents(tmp_path) == {"file": b"mine\n"}

@@ -198,7 +198,7 @@ def served(folder: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
-            thread.join()
+            thread.join(timeout=60)
 
 
 @pytest.mark.slow

@@ -91,10 +91,9 @@ def test_every_spelling_of_a_cell_is_accepted(cell: str | int | tuple[int, int])
     "text", ["", " ", "D", "5", "D-5", "D5E", "5D5", "D5.0", "D,5", "Ä5", "D٥", "D5\x00", "A" + "9" * 5000, "A" * 5000]
 )
 def test_text_that_is_not_a_label_raises_grid_error(text: str) -> None:
-    with pytest.raises(GridError):
-        parse_label(text)
-    with pytest.raises(GridError):
-        STANDARD.index(text)
+    for parse in (parse_label, STANDARD.index):
+        with raises(GridError, "invalid-cell"):
+            parse(text)
 
 
 @pytest.mark.parametrize(
@@ -127,11 +126,11 @@ def test_grid_with_invalid_rows_or_columns_raises_grid_error(bad: dict[str, int]
         Grid(**{"rows": 6, "cols": 10, "width": 640, "height": 360, **bad})
 
 
-@pytest.mark.parametrize("side", ["invalid-grid:width", "invalid-grid:height"])
+@pytest.mark.parametrize("side", ["width", "height"])
 @pytest.mark.parametrize("pixels", [0, -1, math.nan, math.inf])
 def test_grid_with_an_invalid_size_raises_grid_error(side: str, pixels: float) -> None:
     sizes: dict[str, Any] = {"width": 640, "height": 360, side: pixels}
-    with raises(GridError, side):
+    with raises(GridError, f"invalid-grid:{side}"):
         Grid(6, 10, **sizes)
 
 
@@ -373,7 +372,7 @@ def test_masked_boxes_are_missing_and_partly_masked_values_raise_grid_error() ->
     for use in (STANDARD.box_shares, STANDARD.box_distances):
         with raises(GridError, "invalid-grid:boxes"):
             use(np.ma.masked_equal(boxes, 60))
-    with pytest.raises(GridError, match="a point has 1 masked values, expected none"):
+    with raises(GridError, "invalid-grid:x, y"):
         STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])
 
 

@@ -17,6 +17,7 @@ from spotball_adapters.study.setup.init import init_study
 from tests.adapters.gaze import made as gaze
 from tests.adapters.run_process import here, said
 from tests.builders import write_jsonl
+from tests.failures import codes
 from tests.release_layout import write_release
 
 SECRET, SECRET_COLOR = "outside-8d1f", (255, 0, 255)
@@ -80,7 +81,7 @@ def refused(place: Path, *arguments: str, before: dict[str, bytes | None] | None
     done = here(*(str(place / part[1:]) if part.startswith("@") else part for part in arguments))
     assert done.returncode == 2, said(done)
     assert done.stderr.startswith("error: "), said(done)
-    assert "unexpected" not in done.stderr
+    assert codes(done.stderr), said(done)
     assert SECRET not in done.stdout + done.stderr
     assert outside(place) == before
     assert not [*place.glob("out/**/*.parquet"), *place.glob("out/**/*.html")]
@@ -188,7 +189,8 @@ PLANTED = {
 def test_command_does_not_write_through_a_link_out_of_the_dataset(place: Path, command: str) -> None:
     (place / "data" / PLANTED[command]).symlink_to(place / "outside/new.txt")
     message = refused(place, *{**READING, **LOOKING}[command])
-    assert "found a link to a place outside the folder" in message
+    assert codes(message) == ["invalid-path"]
+    assert str(place / "data" / PLANTED[command]) in message
 
 
 def test_apply_review_does_not_follow_a_link_out_of_the_dataset(place: Path) -> None:
@@ -196,7 +198,8 @@ def test_apply_review_does_not_follow_a_link_out_of_the_dataset(place: Path) -> 
     assert done.returncode == 0, said(done)
     (place / "data/scenes.before-review.jsonl").symlink_to(place / "outside/secret.txt")
     message = refused(place, "gen", "apply-review", "@data")
-    assert "found a link to a place outside the folder" in message
+    assert codes(message) == ["invalid-path"]
+    assert "scenes.before-review.jsonl" in message
 
 
 @pytest.mark.slow
@@ -236,7 +239,8 @@ def test_gaze_ask_with_a_photo_path_outside_the_folder_fails(place: Path, text: 
     before = outside(place)
     command = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
     message = refused(place, *command, before=before)
-    assert f"{stimuli}:3: image: found" in message
+    assert codes(message) == ["invalid-value"]
+    assert f"{stimuli}:3: image: " in message
 
 
 @pytest.mark.parametrize("what", ["link out", "FIFO", "folder"])
@@ -262,8 +266,8 @@ def test_responses_with_invalid_names_are_an_error(place: Path, field: str, name
     write_jsonl(path, rows)
     # `report` reads participants, and `score` does not.
     message = refused(place, *READING["report" if field == "participant" else "score"])
-    assert f"{path}:2: {field}: found '" in message
-    assert "without control characters and line breaks" in message
+    assert codes(message) == ["invalid-value"]
+    assert f"{path}:2: {field}: " in message
     assert not {"\x1b", "\0", "\u202e"} & set(message)
 
 
@@ -282,5 +286,6 @@ def test_import_release_with_a_link_out_of_the_release_fails(place: Path, what: 
     name.rename(place / "outside" / name.name)
     name.symlink_to(place / "outside" / name.name)
     message = refused(place, "import-release", "@data2", "--out", "@out", before=outside(place))
-    assert f"{name}: file: found a link to a place outside the folder" in message
+    assert codes(message) == ["invalid-path"]
+    assert f"{name}: file: " in message
     assert not (place / "out").exists()

@@ -92,7 +92,12 @@ class Photos:
         """Return the file of a photo. Raise InputError if the stimulus names no file or the file does not exist."""
         stimulus = photo.stimulus
         if stimulus.image is None:
-            raise unusable(self._folder, f"the stimulus {stimulus.stimulus_id} without an image path", "an image path")
+            raise unusable(
+                "missing-value",
+                self._folder,
+                f"the stimulus {stimulus.stimulus_id} without an image path",
+                "an image path",
+            )
         return data_file(self._folder, stimulus.image)
 
     def size(self, photo: Photo) -> tuple[int, int]:
@@ -139,4 +144,4 @@ def _header(path: Path, content: bytes) -> _Header:
             plain = orientation == 1 and image.mode in ("L", "RGB") and not image.has_transparency_data
             return _Header(size, _SENT_AS_THEY_ARE.get(image.format or "") if plain else None)
     except (OSError, ValueError, SyntaxError, Images.DecompressionBombError) as error:
-        raise unusable(path, str(error), "an image") from error
+        raise unusable("unreadable-file", path, str(error), "an image") from error

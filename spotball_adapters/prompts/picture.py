@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_adapters.providers.protocol import Picture
+from spotball_core.error_codes import Code
 from spotball_core.errors import GridError, InputError, MissingExtraError, Problem
 from spotball_core.overlay import STYLE, gridded, layout
 from spotball_core.schema.scene import Scene
@@ -113,7 +114,9 @@ def _picture(data: bytes, scene: Scene) -> Picture:
 def _path(scene: Scene, folder: str | Path) -> Path:
     folder = Path(folder)
     if scene.path is None:
-        raise unusable(folder, f"the scene {scene.sport}/{scene.image} without an image path", "an image path")
+        raise unusable(
+            "missing-value", folder, f"the scene {scene.sport}/{scene.image} without an image path", "an image path"
+        )
     return data_file(folder, scene.path)
 
 
@@ -122,7 +125,7 @@ def content_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise unusable(path, str(error), "a readable file") from error
+        raise unusable("unreadable-file", path, str(error), "a readable file") from error
 
 
 def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
@@ -132,7 +135,7 @@ def _drawn(path: Path, content: bytes, scene: Scene) -> bytes:
     try:
         with_grid = gridded(image, scene.layout)
     except GridError as error:
-        raise unusable(path, str(error), "a grid that can be drawn") from error
+        raise unusable("invalid-grid", path, str(error), "a grid that can be drawn") from error
     return as_png(with_grid)
 
 
@@ -164,24 +167,26 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
         with open_image(io.BytesIO(content)) as image:
             frames = getattr(image, "n_frames", 1)
             if frames > 1 and image.format != "MPO":
-                raise unusable(path, f"{frames} images in one file", "one image")
+                raise unusable("invalid-value", path, f"{frames} images in one file", "one image")
             if image.mode not in _MODES:
-                raise unusable(path, f"the pixel format {image.mode}", "8-bit gray or RGB pixels")
+                raise unusable("invalid-value", path, f"the pixel format {image.mode}", "8-bit gray or RGB pixels")
             # Checked before the pixels are read, because a small file may claim to be a huge image.
             sideways = image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
             width, height = image.size[::-1] if sideways else image.size
             if size is not None and (width, height) != size:
-                raise unusable(path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as in {owner}")
+                raise unusable(
+                    "invalid-value", path, f"{width} x {height} pixels", f"{size[0]} x {size[1]}, as in {owner}"
+                )
             turned = ImageOps.exif_transpose(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise unusable(path, str(error), f"an image ({', '.join(FORMATS)})") from error
+        raise unusable("unreadable-file", path, str(error), f"an image ({', '.join(FORMATS)})") from error
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
         if turned.getchannel("A").getextrema() != (255, 255):
-            raise unusable(path, "transparent pixels", "an image without transparency")
+            raise unusable("invalid-value", path, "transparent pixels", "an image without transparency")
     return turned.convert("RGB")
 
 
-def unusable(path: Path, found_: str, expected: str) -> InputError:
+def unusable(code: Code, path: Path, found_: str, expected: str) -> InputError:
     """Return an InputError that states what was found in an image file and what was expected."""
-    return InputError([Problem("invalid-value", str(path), None, "image", found_, expected)])
+    return InputError([Problem(code, str(path), None, "image", found_, expected)])

@@ -42,7 +42,7 @@ def check_response_fields(settings: Settings) -> None:
     Examples:
         >>> check_response_fields(Settings(extra_body={"input": "?"}))
         Traceback (most recent call last):
-        spotball_core.errors.OptionError: --extra-body must not set 'input'. Use --prompt instead
+        spotball_core.errors.OptionError: --extra-body: must not set 'input'. Use --prompt instead
     """
     refuse(settings, "seed", why="the Responses API does not support a seed")
     for name in settings.extra_body or ():

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError, Problem, unreadable_text
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
@@ -310,9 +310,7 @@ def read_reasoning(path: Path) -> ReasoningReport:
         parse_json(text)
         return ReasoningReport.model_validate_json(text)
     except OSError as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "file", str(error), "a file that can be read")]
-        ) from error
+        raise InputError([unreadable_text(str(path), error)]) from error
     except ValueError as error:
         where, actual = "file", str(error)
         if isinstance(error, ValidationError):

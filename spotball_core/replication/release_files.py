@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 from spotball_core.release.reader import PROMPTS
 from spotball_core.release.tables import SPORTS
@@ -67,7 +68,8 @@ def _rows(path: Path, source: ReleaseFile, problems: list[Problem]) -> Iterator[
                 seen.add(condition)
                 yield _figures(path, reader.line_num, cells, source, problems)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problems.append(Problem("invalid-csv", str(path), None, "file", str(error), "a readable csv file in UTF-8"))
+        code: Code = "invalid-csv" if isinstance(error, csv.Error) else "unreadable-file"
+        problems.append(Problem(code, str(path), None, "file", str(error), "a readable csv file in UTF-8"))
 
 
 def _figures(
@@ -76,7 +78,7 @@ def _figures(
     def wrong(field: str, expected: str) -> None:
         problems.append(
             Problem(
-                "missing-value",
+                "invalid-value" if cells[field] else "missing-value",
                 str(path),
                 line,
                 field,

@@ -197,7 +197,7 @@ class Accumulator:
             swapped = ". Pass the guesses first, then the images" if key in self._grid.labels else ""
             raise OptionError(
                 f"{image!r} matches no scene or several scenes. Pass a Scene or (sport, image){swapped}",
-                code="ambiguous-name",
+                code="unknown-image",
                 field="images",
             ) from None
 

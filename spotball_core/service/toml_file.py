@@ -38,7 +38,9 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
             raise InputError([Problem("too-large", str(path), line, "key", "a key with too many parts", expected)])
         return tomllib.loads(text)
     except FileNotFoundError:
-        actual, expected, fix = "no such file", f"{description} (TOML)", "Check the path"
+        fix = "Check the path"
+        problem = Problem("missing-file", str(path), None, "file", "no such file", f"{description} (TOML)", fix=fix)
+        raise InputError([problem]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([unreadable_text(str(path), error)]) from error
     except ValueError as error:  # ValueError covers errors of TOML, and of integers with thousands of digits.

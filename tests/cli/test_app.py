@@ -12,6 +12,7 @@ import typer
 
 from tests.builders import dataset, scenes
 from tests.cli.process import MODULE, SCRIPT, on_terminal, spotball, spotball_process
+from tests.failures import codes
 from tests.packages import install_package
 
 NAMES = sorted(
@@ -108,12 +109,14 @@ class TestErrors:
     def test_unknown_command_suggests_a_similar_command(self) -> None:
         done = spotball("scor")
         assert done.returncode == 2
-        assert "No such command 'scor'. Did you mean 'score'?" in done.stderr
+        assert "'scor'" in done.stderr
+        assert "'score'" in done.stderr
 
     def test_user_error_prints_one_line_and_exits_with_status_2(self, tmp_path: Path) -> None:
         done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: found no such file")
+        assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: ")
+        assert codes(done.stderr) == ["missing-file"]
         assert len(done.stderr.splitlines()) == 1
 
     def test_user_error_with_debug_prints_a_traceback_and_exits_with_status_2(self, tmp_path: Path) -> None:
@@ -135,9 +138,10 @@ class TestErrors:
         start = [MODULE[0], "-c", code]
         done = spotball_process(start=start)
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == (
-            "error: unexpected RuntimeError: out of luck\nRun again with --debug for the traceback.\n"
-        )
+        assert done.stderr.startswith("error: ")
+        assert "RuntimeError: out of luck" in done.stderr
+        assert "--debug" in done.stderr
+        assert "Traceback" not in done.stderr
         debugged = spotball_process("--debug", start=start)
         assert debugged.returncode == 1
         assert "Traceback" in debugged.stderr
@@ -242,7 +246,9 @@ class TestOtherPackages:
     def test_broken_command_exits_with_status_2_and_the_reason(self, name: str, with_broken_ones: Path) -> None:
         done = spotball_process(name, env={"PYTHONPATH": str(with_broken_ones)})
         assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith(f"error: the command {name} cannot be loaded: {BROKEN[name][1]}")
+        assert codes(done.stderr) == ["unusable-plugin"]
+        assert name in done.stderr
+        assert BROKEN[name][1] in done.stderr
 
 
 def test_help_on_a_terminal_fits_80_columns() -> None:

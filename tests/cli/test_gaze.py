@@ -10,6 +10,7 @@ from spotball_core.gaze.data.stimuli import write_stimuli
 from spotball_core.gaze.data.trials import together, write_trials
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from tests.cli.process import spotball
+from tests.failures import codes
 
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]
 
@@ -74,19 +75,21 @@ def test_analyze_applies_its_options(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "code", "values"),
     [
-        (["--alpha", "1.5"], "--alpha: found 1.5, expected a number between 0 and 1"),
-        (["--people", "nobody"], "unknown respondent 'nobody'"),
-        (["--stimuli", "none.csv"], "none.csv: file: found no such file"),
-        (["--hinted", "77"], "no trial has the prompt 77"),
-        (["--images", "photos"], "--images needs --out and --stimuli"),
+        (["--alpha", "1.5"], "invalid-option", ["--alpha: ", "1.5"]),
+        (["--people", "nobody"], "unknown-name", ["'nobody'"]),
+        (["--stimuli", "none.csv"], "missing-file", ["none.csv: file: "]),
+        (["--hinted", "77"], "unknown-name", ["--hinted: ", "77"]),
+        (["--images", "photos"], "missing-option", ["--images: ", "--out", "--stimuli"]),
     ],
 )
-def test_analyze_with_invalid_options_exits_with_status_2(folder: Path, options: list[str], said: str) -> None:
+def test_analyze_with_invalid_options_exits_with_status_2(
+    folder: Path, options: list[str], code: str, values: list[str]
+) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", *options)
-    assert done.returncode == 2
-    assert said in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, [code])
+    assert all(value in done.stderr for value in values)
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
@@ -108,16 +111,17 @@ def test_analyze_finds_photos_next_to_the_stimuli_or_in_the_images_folder(tmp_pa
 
 def test_analyze_does_not_write_to_a_folder_that_is_not_an_earlier_report(folder: Path) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", "--out", folder)
-    assert done.returncode == 2
-    assert "not empty and is not an earlier report" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
 
 
 def test_analyze_of_an_invalid_file_names_file_line_and_field(tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("stimulus_id,view,proximity,objects,gaze_target,choice\na,front,1,x+y,x,z\n", encoding="utf-8")
     done = spotball("gaze", "analyze", bad)
-    assert done.returncode == 2
-    assert f"{bad}:2: choice: found 'z', expected one of x, y" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+    assert f"{bad}:2: choice: " in done.stderr
+    assert "'z'" in done.stderr
+    assert "x, y" in done.stderr
 
 
 @pytest.mark.slow
@@ -135,17 +139,17 @@ def test_power_reports_rates_for_each_number_of_prompts(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "value"),
     [
-        (["ear"], "unknown observer 'ear'"),
-        (["eye", "--prompts", "few"], "--prompts"),
-        (["eye", "--alpha", "0"], "--alpha"),
+        (["ear"], "unknown-name", "'ear'"),
+        (["eye", "--prompts", "few"], "invalid-option", "--prompts: "),
+        (["eye", "--alpha", "0"], "invalid-option", "--alpha: "),
     ],
 )
-def test_power_with_invalid_arguments_exits_with_status_2(arguments: list[str], said: str) -> None:
+def test_power_with_invalid_arguments_exits_with_status_2(arguments: list[str], code: str, value: str) -> None:
     done = spotball("gaze", "power", *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, [code])
+    assert value in done.stderr
 
 
 def test_power_prints_a_markdown_table(folder: Path) -> None:

@@ -94,25 +94,26 @@ class TestOf:
         assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "code", "named"),
         [
-            ({"cell": 60}, "outside the grid of 6 x 10"),
-            ({"cell": -1}, "outside the grid of 6 x 10"),
-            ({"n": -1.0}, "the column `n` contains values that are missing, negative"),
-            ({"n": float("nan")}, "the column `n` contains values that are missing, negative"),
-            ({"n": float("inf")}, "the column `n` contains values that are missing, negative"),
-            ({"n": None}, "the column `n` contains values that are missing, negative"),
-            ({"parts": -1}, "the column `parts` contains values that are missing, negative"),
-            ({"parts": None}, "the column `parts` contains values that are missing, negative"),
-            ({"n": 2.0**53}, r"2\*\*53 or more answers"),
-            ({"n": 2.0**53 - 2, "parts": PARTS}, r"2\*\*53 or more answers"),
-            ({"kind": "alien"}, "kind: found 'alien', expected one of human, model, baseline"),
-            *[({key: None}, f"the column `{key}` is empty in some rows") for key in KEYS],
+            ({"cell": 60}, "invalid-value", "`cell`"),
+            ({"cell": -1}, "invalid-value", "`cell`"),
+            ({"n": -1.0}, "invalid-value", "`n`"),
+            ({"n": float("nan")}, "invalid-value", "`n`"),
+            ({"n": float("inf")}, "invalid-value", "`n`"),
+            ({"n": None}, "invalid-value", "`n`"),
+            ({"parts": -1}, "invalid-value", "`parts`"),
+            ({"parts": None}, "invalid-value", "`parts`"),
+            ({"n": 2.0**53}, "invalid-value", "2**53"),
+            ({"n": 2.0**53 - 2, "parts": PARTS}, "invalid-value", "2**53"),
+            ({"kind": "alien"}, "invalid-value", "'alien'"),
+            *[({key: None}, "missing-value", f"`{key}`") for key in KEYS],
         ],
     )
-    def test_counts_of_invalid_values_is_an_error(self, change: dict[str, Any], message: str) -> None:
-        with pytest.raises(OptionError, match=message):
+    def test_counts_of_invalid_values_is_an_error(self, change: dict[str, Any], code: str, named: str) -> None:
+        with raises(OptionError, f"{code}:counts") as caught:
             Counts.of(pl.DataFrame([{**ROW, "parts": 0}, {**ROW, "parts": 0, **change}]), rows=6, cols=10)
+        assert named in str(caught.value)
 
     @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
     def test_counts_of_text_in_number_columns_is_an_error(self, change: dict[str, Any]) -> None:

@@ -156,7 +156,7 @@ def test_grouped_combines_equal_rows() -> None:
 
 
 def test_read_counts_reads_json_lines_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that cells with samples in order need only one pass, whatever columns the JSON Lines have."""
+    """Check that cells with samples in order need only one pass for JSON Lines with any columns."""
     collected = []
     collect = pl.LazyFrame.collect
 

@@ -86,9 +86,7 @@ def test_read_parse_policies_with_an_invalid_record_is_an_error(tmp_path: Path, 
         given = json.loads(text)["parse_policy"]
     except (ValueError, KeyError, TypeError):
         given = None
-    with pytest.raises(InputError) as error:
+    with raises(InputError, "invalid-value:parse_policy") as error:
         read_parse_policies([path])
-    assert str(error.value) == (
-        f"{tmp_path}/parsing.a.json: parse_policy: found {given!r}, "
-        'expected {"parse_policy": "strict"} or {"parse_policy": "lenient"}'
-    )
+    (problem,) = error.value.problems
+    assert (problem.file, problem.found) == (f"{tmp_path}/parsing.a.json", repr(given))

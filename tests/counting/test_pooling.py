@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,17 @@ from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
 from spotball_core.counting.pooling import check_counts, nameless
 from spotball_core.counting.responses import read_counts
-from spotball_core.errors import InputError
+from spotball_core.errors import InputError, Problem
 from spotball_core.scoring.score import score
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl, write_parquet
 from tests.cli.process import spotball
 from tests.conftest import examples
-from tests.failures import raises
+from tests.failures import codes, raises
 
 Row = dict[str, Any]
 KNOWN = [*scenes("1", "2", "3"), scene("9", "basketball")]
 HUMAN: Row = {"respondent": "human", "cell": "D5"}
-EXPECTED = (
-    "different respondents in different files. Rename one of them, or merge them with --pool (in Python: pool=True)"
-)
+TWICE = ("duplicate", "respondent")
 
 
 def study(people: str, images: str = "12") -> list[Row]:
@@ -37,21 +36,26 @@ def study(people: str, images: str = "12") -> list[Row]:
     ]
 
 
-def refused(paths: list[Path], **options: Any) -> str:
+def refused(paths: list[Path], **options: Any) -> tuple[Problem, ...]:
     with pytest.raises(InputError) as error:
         read_counts(paths, KNOWN, **options)
     assert read_counts(paths, KNOWN, pool=True, **options).n_answers > 0
-    return str(error.value)
+    return error.value.problems
+
+
+def named(problem: Problem, other: str | Path) -> tuple[str, ...]:
+    """Return the code, field and file of a problem, and the names and numbers that were found, if it names `other`."""
+    before, after = problem.found.split(str(other))
+    found = re.findall(r"'[^']+'|\w+/\d+|\d+", before + after)
+    return problem.code, problem.field, problem.file, *found
 
 
 class TestRefused:
     @pytest.mark.parametrize("participants", [True, False])
     def test_respondent_in_two_studies_is_an_error(self, tmp_path: Path, participants: bool) -> None:
         paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
-        assert refused(paths, participants=participants) == (
-            f"{paths[1]}: respondent: found 'human' with prompt 'base', which is also in {paths[0]} "
-            f"(both files have responses to soccer/1 and 1 more image), expected {EXPECTED}"
-        )
+        (problem,) = refused(paths, participants=participants)
+        assert named(problem, paths[0]) == (*TWICE, str(paths[1]), "'human'", "'base'", "soccer/1", "1")
 
     def test_respondent_in_two_dataset_folders_is_an_error(self, tmp_path: Path) -> None:
         folders = [
@@ -63,7 +67,8 @@ class TestRefused:
 
     def test_respondent_in_two_files_without_samples_is_an_error(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
-        assert "both files have responses to soccer/1), expected" in refused(paths)
+        (problem,) = refused(paths)
+        assert named(problem, paths[0]) == (*TWICE, str(paths[1]), "'human'", "'base'", "soccer/1")
 
     def test_respondent_with_samples_in_only_one_of_two_files_is_an_error(self, tmp_path: Path) -> None:
         paths = [write_csv(tmp_path / "a.csv", [{**HUMAN, "image": "1", "sample": 1}])]
@@ -75,9 +80,7 @@ class TestRefused:
         paths = [write_jsonl(tmp_path / f"{name}.jsonl", rows) for name in "abc"]
         for number, path in enumerate(paths):
             write_jsonl(path, [{**row, "participant": f"{number}{row.get('participant')}"} for row in rows])
-        found = refused(paths).splitlines()
-        assert ["'human'" in line for line in found] == [True, False]
-        assert "'m' with prompt 'base'" in found[1]
+        assert [named(problem, paths[0])[3] for problem in refused(paths)] == ["'human'", "'m'"]
 
     def test_files_of_a_folder_with_equal_stems_and_no_respondent_are_an_error(self, tmp_path: Path) -> None:
         # These may be the same responses, exported twice.
@@ -92,10 +95,9 @@ class TestRefused:
         other = write_jsonl(tmp_path / "study.jsonl", study("cd", "23"))
         with pytest.raises(InputError) as error:
             score([tmp_path / "human.counts", other], KNOWN, bootstrap=0)
-        assert str(error.value) == (
-            f"{tmp_path}/human.counts: respondent: found 'human' with prompt 'base', which is also in {other} "
-            f"(both files have responses to soccer/2), expected {EXPECTED}"
-        )
+        (problem,) = error.value.problems
+        expected = (*TWICE, f"{tmp_path}/human.counts", "'human'", "'base'", "soccer/2")
+        assert named(problem, other) == expected
         assert score([tmp_path / "human.counts", other], KNOWN, bootstrap=0, pool=True).groups[0].n_responses == 16
 
     def test_check_counts_reports_each_respondent_and_prompt_with_its_first_image(self, tmp_path: Path) -> None:
@@ -108,12 +110,9 @@ class TestRefused:
         with pytest.raises(InputError) as error:
             check_counts(rows, counted, others, others[:3])
         names = ", ".join(map(str, others[:3]))
-        found = [
-            f"respondent: found 'm' with prompt '{prompt}', which is also in {names}, ... (both files have "
-            f"responses to basketball/9 and 2 more images), expected {EXPECTED}"
-            for prompt in ("base", "cot")
+        assert [named(problem, f"{names}, ...") for problem in error.value.problems] == [
+            (*TWICE, names, "'m'", f"'{prompt}'", "basketball/9", "2") for prompt in ("base", "cot")
         ]
-        assert str(error.value).splitlines() == [f"{names}: {line}" for line in found]
 
 
 def test_nameless_selects_rows_without_respondent_and_sample() -> None:
@@ -225,5 +224,5 @@ def test_every_command_that_reads_responses_needs_the_pool_option(tmp_path: Path
     )
     for command, *options in commands:
         done = spotball(command, *paths, "--scenes", known, *options)
-        assert (done.returncode, EXPECTED in done.stderr) == (2, True)
+        assert (done.returncode, codes(done.stderr)) == (2, ["duplicate"])
         assert spotball(command, *paths, "--scenes", known, *options, "--pool").returncode == 0

@@ -27,7 +27,7 @@ from spotball_core.cues.mirror import mirrored, mirrored_scores
 from spotball_core.scoring.groups import Scoring
 from spotball_core.synthetic.respondents import cue_responses
 from tests.cli.process import spotball
-from tests.failures import raises
+from tests.failures import codes, raises
 from tests.stats.build import scoring_of, varied_scenes
 
 SPORT = "synthetic-soccer"
@@ -202,16 +202,16 @@ def test_explain_cues_with_several_processes_gives_the_same_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "where"),
     [
         ({"cues": ["gaze"]}, "unknown-name"),
         ({"ridge": 0.0}, "invalid-option:ridge"),
         ({"mirrors": -1}, "invalid-option:mirrors"),
     ],
 )
-def test_explain_cues_with_invalid_options_is_an_error(options: dict[str, object], message: str) -> None:
+def test_explain_cues_with_invalid_options_is_an_error(options: dict[str, object], where: str) -> None:
     scoring = scoring_of(varied_scenes(9), {"m/base": random_mass(9, 0)})
-    with raises(OptionError, message):
+    with raises(OptionError, where):
         explain_cues(scoring, **options)  # type: ignore[arg-type]
 
 
@@ -282,20 +282,21 @@ class TestCommand:
         assert names[0] == f"{SPORT}-1.png"
         done = spotball("cues", "explain", data, "--maps", data / "scenes.jsonl" / "maps")
         assert (done.returncode, done.stdout) == (2, "")
-        assert "cannot create this folder" in done.stderr
+        assert codes(done.stderr) == ["unwritable-output"]
         assert (tmp_path / "maps" / names[0]).read_bytes().startswith(b"\x89PNG")
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "code", "value"),
         [
-            (["--cues", "gaze"], "unknown cue 'gaze'"),
-            (["--out", "cues.xlsx"], "--out: the ending .xlsx is not supported. Use .txt or .json, or add --format"),
-            (["--reference", "nobody"], "unknown respondent 'nobody'"),
+            (["--cues", "gaze"], "unknown-name", "'gaze'"),
+            (["--out", "cues.xlsx"], "unsupported-format", "--out"),
+            (["--reference", "nobody"], "unknown-name", "'nobody'"),
         ],
     )
     def test_cues_explain_command_with_invalid_options_exits_with_status_2(
-        self, data: Path, options: list[str], message: str
+        self, data: Path, options: list[str], code: str, value: str
     ) -> None:
         done = spotball("cues", "explain", data, *options)
         assert done.returncode == 2
-        assert message in done.stderr
+        assert codes(done.stderr) == [code]
+        assert value in done.stderr

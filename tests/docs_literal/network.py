@@ -116,7 +116,7 @@ def _proxy(plain: int, encrypted: int) -> Iterator[str]:
                 while part := self.rfile.read1(2**16):
                     server.sendall(part)
                 server.shutdown(socket.SHUT_WR)
-                back.join()
+                back.join(timeout=60)
 
         def _copy_back(self, server: socket.socket) -> None:
             # Either side may close its connection at any time.

@@ -99,11 +99,11 @@ class Reader:
         ended = [block for block, server in self._servers if server.poll() is not None]
         for server in (server for _block, server in self._servers):
             server.terminate()
-            server.wait()
+            server.wait(timeout=60)
             assert server.stderr is not None
             server.stderr.close()
         if self._python is not None:
-            self._python.communicate()
+            self._python.communicate(timeout=60)
         if error is None and ended:
             raise NotLiteralError(f"line {ended[0].line}: the server ended by itself")
 

@@ -1,4 +1,4 @@
-"""Test that readers raise only their own errors, whatever a file contains.
+"""Test that readers raise only their own errors for any content of a file.
 
 `make test-all` gives all targets one minute together, and `make fuzz` one hour (`SPOTBALL_FUZZ_SECONDS`).
 """

@@ -34,10 +34,12 @@ def written(folder: Path, header: str, *rows: str) -> Path:
     return path
 
 
-def said(path: Path, stimuli: tuple[Stimulus, ...] = ()) -> list[str]:
-    with pytest.raises(InputError) as error:
+def problems(path: Path, stimuli: tuple[Stimulus, ...] = ()) -> list[tuple[str, int | None, str, str]]:
+    """Return the code, line, field and value of each problem."""
+    with pytest.raises(InputError) as caught:
         read_trials(path, stimuli)
-    return [str(problem).removeprefix(str(path)) for problem in error.value.problems]
+    assert {problem.file for problem in caught.value.problems} == {str(path)}
+    return [(problem.code, problem.line, problem.field, problem.found) for problem in caught.value.problems]
 
 
 def test_read_trials_takes_photo_details_from_the_trials_file(tmp_path: Path) -> None:
@@ -110,12 +112,13 @@ def test_read_trials_reports_all_problems_with_line_numbers(tmp_path: Path) -> N
         "m,c,1,congruent,front,1,cup+pen,pen,,cup,",
         "m,d,1,natural,front,1,cup+pen,,,cup,",
     )
-    assert said(path) == [
-        ":2: choice: found 'knife', expected one of cup, pen, or an empty cell if no choice could be matched",
-        ":3: response_time: found 'soon', expected seconds, at least 0",
-        ":4: condition: found 'congruent', expected natural, which follows from gaze_target and head_target",
-        ":5: gaze_target: found nothing, expected one of cup, pen",
+    *others, empty = problems(path)
+    assert others == [
+        ("invalid-value", 2, "choice", "'knife'"),
+        ("invalid-value", 3, "response_time", "'soon'"),
+        ("invalid-value", 4, "condition", "'congruent'"),
     ]
+    assert empty[:3] == ("invalid-value", 5, "gaze_target")
 
 
 def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: Path) -> None:
@@ -126,18 +129,17 @@ def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: P
         "m,a,1,,front,1,cup+pen,pen,,pen",
         "m,a,2,,front,2,cup+pen,pen,,pen",
     )
-    each_once = "each (respondent, stimulus_id, prompt_id, participant, sample) once"
-    assert said(path) == [
-        f":3: stimulus_id: found a second trial of m, a, 1, expected {each_once}",
-        ":4: proximity: found '2', expected '1', as in an earlier trial with stimulus a",
-    ]
+    second, conflict = problems(path)
+    assert second[:3] == ("invalid-value", 3, "stimulus_id")
+    assert "m, a, 1" in second[3]
+    assert conflict == ("invalid-value", 4, "proximity", "'2'")
 
 
 def test_read_trials_that_contradict_the_stimuli_is_an_error(tmp_path: Path) -> None:
     rows = ("m,a,1,,front,1,cup + pen,pen,,cup", "m,b,1,,left,1,cup+pen+key,cup,key,cup", "m,z,1,,left,1,,,,")
-    assert said(written(tmp_path, HEADER, *rows), PHOTOS) == [
-        ":3: proximity: found '1', expected '2', as in the stimuli file",
-        ":4: stimulus_id: found 'z', expected an id from the stimuli file, such as 'a'",
+    assert problems(written(tmp_path, HEADER, *rows), PHOTOS) == [
+        ("invalid-value", 3, "proximity", "'1'"),
+        ("invalid-value", 4, "stimulus_id", "'z'"),
     ]
 
 
@@ -152,43 +154,34 @@ def test_read_trials_distinguishes_trials_by_participant(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "where"),
     [
-        (
-            HEADER + ",choice\nm,a,1,,front,1,cup+pen,pen,,cup,pen\n",
-            ": choice: found two columns with this name, expected only one",
-        ),
+        (HEADER + ",choice\nm,a,1,,front,1,cup+pen,pen,,cup,pen\n", "duplicate:choice"),
         (
             # Without the column head_target, all photos would count as natural.
             HEADER.replace("head_target", "head_targets").replace("condition,", "")
             + "\nm,a,1,front,1,cup+pen,pen,cup,cup\n",
-            (
-                ": head_targets: found an unknown column, expected the column head_target. Rename the unknown "
-                "column to head_target"
-            ),
+            "unknown-column:head_targets",
         ),
         (
             HEADER.replace("respondent", "Respondent") + "\nm,a,1,,front,1,cup+pen,pen,,cup\n",
-            ": Respondent: found an unknown column, expected the column respondent. Rename the unknown column",
+            "unknown-column:Respondent",
         ),
-        (HEADER.replace(",", ";") + "\nm;a\n", None),
+        (HEADER.replace(",", ";") + "\nm;a\n", "missing-column:stimulus_id"),
     ],
 )
-def test_read_trials_with_duplicate_or_misspelled_columns_is_an_error(
-    tmp_path: Path, content: str, told: str | None
-) -> None:
+def test_read_trials_with_duplicate_or_misspelled_columns_is_an_error(tmp_path: Path, content: str, where: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content, encoding="utf-8")
-    lines = said(path)
-    assert lines[0].startswith(told) if told else "expected a column `stimulus_id`" in lines[0]
+    with raises(InputError, where):
+        read_trials(path)
 
 
 @pytest.mark.parametrize("content", ["\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3])
 def test_read_trials_of_a_file_that_is_not_utf8_or_a_folder_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)
-    assert said(tmp_path / "t.csv") == [
-        ": file: found bytes that are not UTF-8 text, expected a CSV file in UTF-8. Save the table as CSV in UTF-8"
-    ]
+    with raises(InputError, "unreadable-file:file"):
+        read_trials(tmp_path / "t.csv")
     with raises(InputError, "missing-file:file"):
         read_trials(tmp_path)
 
@@ -199,6 +192,6 @@ def test_read_trials_excludes_trials_marked_as_attention_checks(tmp_path: Path) 
         written(tmp_path, header, *(f"m,{n},1,,front,1,cup+pen,pen,,cup,{n == 3}".lower() for n in range(4)))
     )
     assert (len(trials.frame), trials.n_checks) == (3, 1)
-    assert said(written(tmp_path, header, "m,a,1,,front,1,cup+pen,pen,,cup,yes")) == [
-        ":2: attention_check: found 'yes', expected true or false"
+    assert problems(written(tmp_path, header, "m,a,1,,front,1,cup+pen,pen,,cup,yes")) == [
+        ("invalid-value", 2, "attention_check", "'yes'")
     ]

@@ -25,8 +25,7 @@ def test_estimate_weights_gives_each_respondent_a_mechanism_or_a_reason() -> Non
     assert flips.mechanism.kind == "coin"
     assert flips.mechanism.n_trials < flips.n_trials
     assert natural_only.mechanism is None
-    assert natural_only.reason is not None
-    assert "congruent or incongruent photos" in natural_only.reason
+    assert natural_only.reason
     assert found.warnings == (f"natural only: {natural_only.reason}",)
     text = weights_as_text(found)
     assert "coin" in text

@@ -76,7 +76,7 @@ def wait_for(out: Path, stage: str, child: subprocess.Popen[str], count: int = 1
         except sqlite3.OperationalError:
             pass  # The file is still being created.
         time.sleep(0.002)
-    raise AssertionError(child.communicate())
+    raise AssertionError(child.communicate(timeout=60))
 
 
 def kill_and_go_on(
@@ -98,7 +98,7 @@ def kill_and_go_on(
             else:
                 time.sleep(rng.uniform(0.2, 2.5))
             child.kill()
-            _, said = child.communicate()
+            _, said = child.communicate(timeout=60)
         assert "Traceback" not in said
         now = stored(out)
         assert now.items() >= kept.items()

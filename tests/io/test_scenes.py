@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -12,19 +13,23 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_core.errors import InputError, SpotballError
+from spotball_core.errors import InputError, Problem, SpotballError
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema import Scene
 from tests.builders import IDENTIFIERS, PATHS, scene
 from tests.conftest import examples
+from tests.failures import raises
 
 LINE = '{"sport":"soccer","image":"163","width":640,"height":360,"grid":{"rows":6,"cols":10}}'
 
 
-def fails(path: Path) -> InputError:
-    with pytest.raises(InputError) as error:
+def fails(path: Path, where: str) -> Problem:
+    """Return the only problem of a file, and check its code and location."""
+    with raises(InputError, where) as caught:
         read_scenes(path)
-    return error.value
+    (problem,) = caught.value.problems
+    assert problem.file == str(path)
+    return problem
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -88,92 +93,77 @@ class TestRoundTrip:
     def test_unicode_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_text(LINE.replace("163", "a\u2028b\u0085c"), encoding="utf-8")
-        (problem,) = fails(path).problems
-        assert (problem.line, problem.field, problem.found) == (1, "image", '"a\\u2028b\\u0085c"')
+        assert fails(path, "invalid-value:image:1").found == '"a\\u2028b\\u0085c"'
 
 
 class TestErrors:
     @pytest.mark.parametrize(
-        ("line", "field", "found"),
+        ("line", "where", "found"),
         [
-            ("{", "line", '"{"'),
-            ("[]", "line", "[]"),
-            (LINE[:-3], "line", LINE[:20]),
-            (LINE.replace('"image":"163",', ""), "image", "nothing"),
-            (LINE.replace("640", "0"), "width", "0"),
-            (LINE.replace("640", '"wide"'), "width", '"wide"'),
-            (LINE.replace("}}", '},"ball_cell":["C2"]}'), "ball_cell", '["C2"]'),
-            (LINE.replace("}}", '},"players":[[5,0,1,1]]}'), "players.0", "[5, 0, 1, 1]"),
-            (LINE.replace("}}", '},"players":[[1,2,3]]}'), "players.0", "[1, 2, 3]"),
-            (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "ball_box", "nothing"),
+            ("{", "invalid-value:line:4", '"{"'),
+            ("[]", "invalid-value:line:4", "[]"),
+            (LINE[:-3], "invalid-value:line:4", LINE[:20]),
+            (LINE.replace('"image":"163",', ""), "missing-value:image:4", ""),
+            (LINE.replace("640", "0"), "invalid-value:width:4", "0"),
+            (LINE.replace("640", '"wide"'), "invalid-value:width:4", '"wide"'),
+            (LINE.replace("}}", '},"ball_cell":["C2"]}'), "unknown-key:ball_cell:4", '["C2"]'),
+            (LINE.replace("}}", '},"players":[[5,0,1,1]]}'), "invalid-value:players.0:4", "[5, 0, 1, 1]"),
+            (LINE.replace("}}", '},"players":[[1,2,3]]}'), "invalid-value:players.0:4", "[1, 2, 3]"),
+            (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "missing-value:ball_box.3:4", ""),
         ],
     )
     def test_invalid_scene_reports_file_line_field_and_value(
-        self, tmp_path: Path, line: str, field: str, found: str
+        self, tmp_path: Path, line: str, where: str, found: str
     ) -> None:
         path = written(tmp_path, "", LINE.replace("163", "1"), " ", line, LINE.replace("163", "2"))
-        (problem,) = fails(path).problems
-        assert (problem.file, problem.line) == (str(path), 4)
-        assert problem.field.startswith(field)
+        problem = fails(path, where)
         assert found.removesuffix('"') in problem.found.replace("\\", "")
         assert problem.expected
 
     def test_cell_outside_the_grid_is_an_error(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE.replace("}}", '},"ball_cells":["G1"]}'))
-        assert str(fails(path)).startswith(f"{path}:1: ")
-        assert "'G1' is outside the grid, whose cells run from A1 to F10" in str(fails(path))
+        assert "'G1'" in str(fails(path, "invalid-value:line:1"))
 
     def test_duplicate_image_error_names_both_lines(self, tmp_path: Path) -> None:
-        path = written(tmp_path, LINE, "", LINE)
-        assert str(fails(path)) == (
-            f"{path}:3: image: found a second scene soccer/163 (the first is on line 1), expected each combination "
-            "of `sport` and `image` once"
-        )
+        problem = fails(written(tmp_path, LINE, "", LINE), "duplicate:image:3")
+        assert "soccer/163" in problem.found
+        assert re.findall(r"\d+", problem.found) == ["163", "1"]
 
-    def test_repeated_cause_is_one_error_line_with_a_count(self, tmp_path: Path) -> None:
-        error = fails(written(tmp_path, *(["{"] * 25)))
-        (line,) = str(error).splitlines()
-        assert line.startswith(f"{tmp_path / 'scenes.jsonl'}:1: ")
-        assert line.endswith("(25 times: lines 1, 2, 3, 4, 5, ...)")
-        assert error.total == 25
+    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path) -> None:
+        problem = fails(written(tmp_path, *(["{"] * 25)), "invalid-value:line:1")
+        assert (problem.count, problem.lines) == (25, (1, 2, 3, 4, 5))
 
     @pytest.mark.parametrize("name", ["predictions.csv", "scenes.jsonl"])
     @pytest.mark.parametrize("text", ["image,cell\n163,D5\n164,D6\n", "\ufeffimage;cell\n", '"image","x","y"\n'])
     def test_csv_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str, text: str) -> None:
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        assert str(fails(path)) == (
-            f"{path}: file: found a CSV file, expected a scenes file (JSON Lines), such as the scenes.jsonl of a "
-            "dataset. "
-            "Name the prediction files before --scenes, and the scenes file after it"
-        )
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        problem = fails(tmp_path / name, "wrong-file:file")
+        assert "CSV" in problem.found
+        assert "--scenes" in problem.fix
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
     def test_parquet_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str) -> None:
         pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
-        assert "file: found a Parquet file, expected a scenes file (JSON Lines)" in str(fails(tmp_path / name))
+        assert "Parquet" in fails(tmp_path / name, "wrong-file:file").found
 
-    def test_missing_file_is_an_error(self, tmp_path: Path) -> None:
-        assert str(fails(tmp_path / "no.jsonl")).startswith(f"{tmp_path / 'no.jsonl'}: file: found no such file")
+    def test_missing_file_or_folder_as_scenes_is_an_error(self, tmp_path: Path) -> None:
+        fails(tmp_path / "no.jsonl", "missing-file:file")
+        fails(tmp_path, "invalid-json:file")
 
     @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
     def test_file_without_scenes_is_an_error(self, tmp_path: Path, text: str) -> None:
-        assert "found no scenes, expected at least one" in str(fails(written(tmp_path, text)))
+        fails(written(tmp_path, text), "no-data:file")
 
-    def test_folder_as_scenes_is_an_error(self, tmp_path: Path) -> None:
-        assert f"{tmp_path}: file: found" in str(fails(tmp_path))
-
-    def test_compressed_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path) -> None:
-        path = tmp_path / "scenes.jsonl.gz"
-        path.write_bytes(gzip.compress(LINE.encode()))
-        assert str(fails(path)) == (
-            f"{path}: file: found a compressed file, expected text in UTF-8. Unpack the file and retry"
-        )
-
-    def test_file_that_is_not_utf8_is_an_error(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("data", "named"),
+        [(gzip.compress(LINE.encode()), False), (LINE.encode("utf-16"), True)],
+        ids=["gzip", "utf-16"],
+    )
+    def test_file_that_is_compressed_or_not_utf8_is_an_error(self, tmp_path: Path, data: bytes, named: bool) -> None:
         path = tmp_path / "scenes.jsonl"
-        path.write_bytes(LINE.encode("utf-16"))
-        assert "UTF-8" in str(fails(path))
+        path.write_bytes(data)
+        # The first invalid byte is named only if the format is unknown.
+        assert ("0x" in fails(path, "unreadable-file:file").found) == named
 
     @settings(max_examples=examples(60))
     @given(

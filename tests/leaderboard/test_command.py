@@ -14,6 +14,7 @@ from spotball_core.leaderboard.write import write_leaderboard
 from spotball_core.schema import ScoreReport
 from tests.builders import dataset
 from tests.cli.process import MODULE, spotball
+from tests.failures import codes
 from tests.leaderboard.made import answers, given, known, scored, write
 
 FILES = {
@@ -56,42 +57,35 @@ def test_output_folder_with_other_files_is_an_error(reports: Path, tmp_path: Pat
     write_leaderboard([reports], out)
     (out / "notes.txt").write_text("mine")
     done = spotball("leaderboard", reports, "--out", out)
-    assert done.returncode == 2
-    assert "not empty and is not an earlier leaderboard: it contains notes.txt" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
+    assert "notes.txt" in done.stderr
     assert (out / "notes.txt").read_text() == "mine"
     done = spotball("leaderboard", reports, "--out", reports)
-    assert done.returncode == 2
+    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
 
 
 def test_output_folder_of_another_command_is_an_error(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.html").write_text('<meta name="generator" content="spotball report 1">')
-    assert spotball("leaderboard", reports, "--out", out).returncode == 2
+    done = spotball("leaderboard", reports, "--out", out)
+    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--metrics", "speed"], "--metrics: unknown metric 'speed'"),
-        (["--sport", "chess"], "--sport: unknown sport 'chess'"),
-        (["--prompt", "cot"], "--prompt: unknown prompt 'cot'"),
-    ],
-)
-def test_unknown_metric_sport_or_prompt_is_an_error(
-    reports: Path, tmp_path: Path, options: list[str], said: str
-) -> None:
-    done = spotball("leaderboard", reports, "--out", tmp_path / "out", *options)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+@pytest.mark.parametrize(("option", "name"), [("--metrics", "speed"), ("--sport", "chess"), ("--prompt", "cot")])
+def test_unknown_metric_sport_or_prompt_is_an_error(reports: Path, tmp_path: Path, option: str, name: str) -> None:
+    done = spotball("leaderboard", reports, "--out", tmp_path / "out", option, name)
+    assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["unknown-name"])
+    assert done.stderr.startswith(f"error: {option}: ")
+    assert f"'{name}'" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_damaged_report_is_an_error_without_output(reports: Path, tmp_path: Path) -> None:
     (reports / "b.json").write_text((reports / "a.json").read_text()[:-30])
     done = spotball("leaderboard", reports, "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert f"error: {reports}/b.json: file: found damaged JSON" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+    assert done.stderr.startswith(f"error: {reports}/b.json: file: ")
     assert not (tmp_path / "out").exists()
 
 

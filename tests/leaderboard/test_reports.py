@@ -46,25 +46,34 @@ def test_report_json_of_the_report_command_is_read_as_a_score_report(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "where", "found"),
     [
-        (REPORT.model_dump_json()[:-20], "damaged JSON"),
-        (REPORT.model_dump_json().replace('"schema_version":1', '"schema_version":2'), "schema_version: found 2"),
-        (REPORT.model_dump_json().replace('"n_images":50', '"n_images":"many"'), "n_images: found 'many'"),
-        (REPORT.model_dump_json().replace('"value":0.2', '"value":NaN'), "NaN, which is not JSON"),
-        (REPORT.model_dump_json().replace('"value":0.2', '"value":1e999'), "1e999, which is not JSON"),
-        (REPORT.model_dump_json().replace('"gpt"', '"\\ud800"'), "Invalid JSON"),
-        ("[" * 10**5 + REPORT.model_dump_json(), "nested too deeply"),
+        (REPORT.model_dump_json()[:-20], "invalid-value:file", "line 1 column 1"),
+        (
+            REPORT.model_dump_json().replace('"schema_version":1', '"schema_version":2'),
+            "invalid-value:schema_version",
+            "2",
+        ),
+        (
+            REPORT.model_dump_json().replace('"n_images":50', '"n_images":"many"'),
+            "invalid-value:groups.0.n_images",
+            "'many'",
+        ),
+        (REPORT.model_dump_json().replace('"value":0.2', '"value":NaN'), "invalid-value:file", "NaN"),
+        (REPORT.model_dump_json().replace('"value":0.2', '"value":1e999'), "invalid-value:file", "1e999"),
+        (REPORT.model_dump_json().replace('"gpt"', '"\\ud800"'), "invalid-value:file", ""),
+        ("[" * 10**5 + REPORT.model_dump_json(), "invalid-value:file", ""),
     ],
 )
-def test_damaged_or_newer_report_is_an_error_that_names_the_file(tmp_path: Path, content: str, said: str) -> None:
+def test_damaged_or_newer_report_is_an_error_that_names_the_file(
+    tmp_path: Path, content: str, where: str, found: str
+) -> None:
     write(REPORT, tmp_path / "good.json")
     (tmp_path / "bad.json").write_text(content)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, where) as caught:
         read_reports([tmp_path])
-    assert str(tmp_path / "bad.json") in str(caught.value)
-    assert said in str(caught.value)
-    assert "good.json" not in str(caught.value)
+    assert {problem.file for problem in caught.value.problems} == {str(tmp_path / "bad.json")}
+    assert found in caught.value.problems[0].found
 
 
 def test_given_file_that_is_not_a_report_is_an_error(tmp_path: Path) -> None:

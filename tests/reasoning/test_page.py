@@ -10,6 +10,7 @@ from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import write_page
 from tests.cli.process import spotball
+from tests.failures import codes
 from tests.reasoning.test_analysis import analyzed
 from tests.report.markup import parsed
 from tests.report.study import scoring_of, write_study
@@ -47,6 +48,6 @@ def test_report_command_with_a_wrong_reasoning_file_fails_and_writes_nothing(tmp
     study = write_study(tmp_path / "study")
     (tmp_path / "reasoning.json").write_text("{}", encoding="utf-8")
     done = spotball("report", study, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert "expected the output of `spotball reasoning --format json`" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+    assert "reasoning.json" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -75,11 +75,10 @@ def test_read_rationales_accepts_records() -> None:
 def test_read_rationales_without_any_text_raises_a_one_line_input_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "me.csv"
     path.write_text(content)
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, "no-data:reasoning") as caught:
         read_rationales(path, SCENES)
-    assert str(caught.value) == (
-        f"{path}: reasoning: found none in 1 response, expected rationales in the column `reasoning`"
-    )
+    assert caught.value.file == str(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_read_rationales_with_an_unknown_image_or_counts_file_raises_input_error(tmp_path: Path) -> None:

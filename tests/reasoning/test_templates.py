@@ -102,33 +102,46 @@ def test_load_templates_reads_a_toml_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "code", "found"),
     [
-        ("name = 1\nx = 2", ["x: found an unknown field", "name: found 1", "version: found nothing", "categories"]),
-        (FILE.replace('"mine"', '"pose-gaze"'), ["another name"]),
-        (FILE + 'also = "text"', ["categories.also: found 'text'"]),
-        (FILE + "none = []", ["categories.none: found no sentence"]),
-        (FILE + 'twice = ["far off "]', ["'far off' 2 times"]),
-        (FILE + 'blank = [" "]', ["categories.blank: found an empty text"]),
-        (FILE.replace('["nothing"]', '[""]'), ["neutral: found an empty text"]),
+        ("name = 1\nx = 2", "invalid-value", {"x": "", "name": "1", "version": "", "categories": ""}),
+        (FILE.replace('"mine"', '"pose-gaze"'), "invalid-value", {"name": "'pose-gaze'"}),
+        (FILE + 'also = "text"', "invalid-value", {"categories.also": "'text'"}),
+        (FILE + "none = []", "invalid-value", {"categories.none": ""}),
+        (FILE + 'twice = ["far off "]', "invalid-value", {"categories": "'far off'"}),
+        (FILE + 'blank = [" "]', "invalid-value", {"categories.blank": ""}),
+        (FILE.replace('["nothing"]', '[""]'), "invalid-value", {"neutral": ""}),
         (
             'name = "m"\nversion = ""\ncategories = {a = ["b"]}',
-            ["version: found an empty", "found 1, expected at least 2"],
+            "invalid-value",
+            {"version": "", "categories": "1"},
         ),
-        (FILE + '[keywords]\nnear = ["a"]', ["keywords: found near, expected lists for near, far, else"]),
-        (FILE + '[keywords]\nnear = ["("]\nfar = ["a*"]\nelse = []', ["near: found '('", "far: found 'a*'", "no word"]),
-        (FILE + '[keywords]\nnear = ["a(?=b)"]\nfar = ["c"]\nelse = ["d"]', ["without look-around"]),
-        ("name = ", ["expected templates (TOML)"]),
+        (FILE + '[keywords]\nnear = ["a"]', "invalid-value", {"keywords": "near"}),
+        (
+            FILE + '[keywords]\nnear = ["("]\nfar = ["a*"]\nelse = []',
+            "invalid-value",
+            {"keywords.near": "'('", "keywords.far": "'a*'", "keywords.else": ""},
+        ),
+        (
+            FILE + '[keywords]\nnear = ["a(?=b)"]\nfar = ["c"]\nelse = ["d"]',
+            "invalid-value",
+            {"keywords.near": "'a(?=b)'"},
+        ),
+        ("name = ", "invalid-toml", {"file": ""}),
     ],
 )
-def test_load_templates_of_a_wrong_file_reports_all_problems(tmp_path: Path, content: str, said: list[str]) -> None:
+def test_load_templates_of_a_wrong_file_reports_all_problems(
+    tmp_path: Path, content: str, code: str, found: dict[str, str]
+) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load_templates(path)
-    assert all(str(problem).startswith(f"{path}: ") for problem in caught.value.problems)
-    for one in said:
-        assert one in str(caught.value)
+    assert [(one.code, one.file, one.field) for one in caught.value.problems] == [
+        (code, str(path), field) for field in found
+    ]
+    for problem in caught.value.problems:
+        assert problem.found.startswith(found[problem.field])
 
 
 def test_load_templates_with_unknown_name_or_one_category_raises_option_error(tmp_path: Path) -> None:

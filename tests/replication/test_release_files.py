@@ -88,12 +88,18 @@ def test_read_release_figures_with_a_duplicate_condition_raises_input_error(tmp_
         read_release_figures(accuracy(tmp_path, row, row), published())
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00broken", b'sport,model\n"soccer'])
-def test_read_release_figures_of_a_broken_csv_file_raises_input_error(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [(b"\xff\xfe\x00broken", "invalid-csv:file"), (b'sport,model\n"soccer', "missing-column:level:1")],
+)
+def test_read_release_figures_of_a_broken_csv_file_raises_input_error(
+    tmp_path: Path, content: bytes, where: str
+) -> None:
     (tmp_path / "processed").mkdir()
     (tmp_path / ACCURACY).write_bytes(content)
-    with pytest.raises(InputError, match="accuracy_by_condition"):
+    with raises(InputError, where) as caught:
         read_release_figures(tmp_path, published())
+    assert caught.value.file == str(tmp_path / ACCURACY)
 
 
 def test_read_release_figures_of_a_folder_in_place_of_a_file_raises_input_error(tmp_path: Path) -> None:

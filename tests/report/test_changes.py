@@ -32,6 +32,7 @@ from spotball_core.scoring.score import load_counts
 from tests.builders import scene
 from tests.cli.process import Done, spotball
 from tests.conftest import THOROUGH
+from tests.failures import codes, raises
 from tests.report.study import responses, scenes, write_study
 
 GRID = Grid.standard()
@@ -366,16 +367,16 @@ def test_distance_is_not_compared_if_the_reference_answered_none_of_the_images()
 def test_run_changes_of_incomparable_runs_raise_option_error() -> None:
     frame = rows("a", {"0": [HIT]})
     before = run([frame], images(1))
-    for after, message in (
+    for after, code in (
         (
             run([rows("a", {"0": ["A1"]})], images(1, grid={"rows": 2, "cols": 2}, ball_cells=("A1",))),
-            "grids of the two",
+            "different-grids",
         ),
-        (run([frame], images(1, ball_cells=("D5",))), "no respondent and prompt answered the same image"),
-        (run([rows("b", {"0": [HIT]})], images(1)), "no respondent and prompt answered the same image"),
-        (run([frame], images(1), by=("respondent",)), "the later run is grouped by respondent. Group both"),
+        (run([frame], images(1, ball_cells=("D5",))), "no-data"),
+        (run([rows("b", {"0": [HIT]})], images(1)), "no-data"),
+        (run([frame], images(1), by=("respondent",)), "incompatible-data"),
     ):
-        with pytest.raises(OptionError, match=message):
+        with raises(OptionError, code):
             run_changes(before, after)
 
 
@@ -572,17 +573,15 @@ def test_report_with_an_unusable_earlier_run_exits_with_status_2_and_writes_noth
     assert report(old, "--out", earlier, "--quiet").returncode == 0
     shutil.copytree(new, tmp_path / "other")
     write_scenes(images(20, ball_cells=("A1",)), tmp_path / "other/scenes.jsonl")
-    for arguments, message in (
-        ([new, "--before", earlier], "a report contains scores"),
-        ([new, "--before", earlier / "report.json"], "a report contains scores"),
-        ([new, "--before", tmp_path / "nothing"], "nothing"),
-        ([new, "--before", tmp_path / "other"], "no respondent and prompt answered the same image"),
-        ([new, "--before-scenes", old / "scenes.jsonl"], "--before-scenes needs --before"),
+    for arguments, code in (
+        ([new, "--before", earlier], "wrong-file"),
+        ([new, "--before", earlier / "report.json"], "wrong-file"),
+        ([new, "--before", tmp_path / "nothing"], "missing-file"),
+        ([new, "--before", tmp_path / "other"], "no-data"),
+        ([new, "--before-scenes", old / "scenes.jsonl"], "missing-option"),
     ):
         done = report(*arguments, "--out", tmp_path / "out")
-        assert done.returncode == 2, arguments
-        assert message in done.stderr
-        assert "Traceback" not in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, [code]), arguments
         assert not (tmp_path / "out").exists()
 
 
@@ -608,7 +607,7 @@ def test_report_shows_warnings_and_parse_policy_of_the_earlier_run(folders: tupl
     done = report(new, "--before", old, "--out", out)
     assert done.returncode == 0, done.stderr
     assert f"warning: {old}/responses.csv" in done.stderr
-    assert "20 of 40 answers without a readable cell" in done.stderr
+    assert "20 of 40" in done.stderr
     page = (out / "report.html").read_text()
     assert f"Warning about the earlier run: {old}/responses.csv" in page
     assert (

@@ -9,6 +9,7 @@ import pytest
 
 from spotball_core.report.numbers.records import PageReport
 from tests.cli.process import spotball, spotball_process
+from tests.failures import codes
 from tests.report.conftest import Written
 from tests.report.markup import parsed
 
@@ -116,7 +117,7 @@ def test_report_with_figures_writes_paper_and_slides_presets(written: Written, t
     assert again.returncode == 0, again.stderr
     assert not (figures / "slides").exists()
     done = spotball(*command, "--figures", "poster")
-    assert done.returncode == 2
+    assert (done.returncode, codes(done.stderr)) == (2, ["unknown-name"])
     assert "poster" in done.stderr
 
 
@@ -124,14 +125,14 @@ def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
     written: Written, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    for arguments, said in (
-        ([written.study, "--out", tmp_path], "not empty and is not an earlier report"),
-        ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown respondent 'nobody'"),
-        ([tmp_path / "nothing", "--out", tmp_path / "out"], "expected a dataset folder"),
+    for arguments, code, named in (
+        ([written.study, "--out", tmp_path], "output-exists", "--out: "),
+        ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown-name", "'nobody'"),
+        ([tmp_path / "nothing", "--out", tmp_path / "out"], "missing-file", f"{tmp_path / 'nothing'}: "),
     ):
         done = spotball("report", *arguments)
-        assert done.returncode == 2, arguments
-        assert said in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, [code]), arguments
+        assert named in done.stderr
         assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
@@ -143,6 +144,6 @@ def test_report_without_matplotlib_or_jinja2_names_the_extra(written: Written, t
 
     start = [sys.executable, "-c", BLOCKED.format(name=name)]
     done = spotball_process("report", written.study, "--out", tmp_path / "out", start=start)
-    assert done.returncode == 2
-    assert 'pip install "spotball-core[report]"' in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["missing-extra"])
+    assert "spotball-core[report]" in done.stderr
     assert list(tmp_path.iterdir()) == []

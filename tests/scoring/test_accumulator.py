@@ -26,6 +26,7 @@ from spotball_core import (
 )
 from spotball_core.counting.counts import PARTS
 from spotball_core.counting.responses import read_counts
+from spotball_core.errors import SpotballError
 from tests.conftest import examples
 from tests.failures import raises
 
@@ -125,27 +126,34 @@ def test_reset_clears_the_counts() -> None:
         Accumulator(SCENES).compute()
 
 
-BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
-    "unknown image": (["D5"], ["nowhere"], OptionError, "nowhere"),
-    "ambiguous image": (["D5"], ["1"], OptionError, "1"),
-    "swapped": (SCENES[:1], ["D5"], OptionError, "D5"),
-    "lengths": (["D5"], SCENES[:2], DistributionError, "guesses"),
-    "several guesses for one image": ([["D5"], ["D6"]], SCENES[0], DistributionError, "guesses"),
-    "label": (["Z9"], SCENES[:1], GridError, "Z9"),
-    "negative": (-np.ones((1, 60)), SCENES[:1], DistributionError, "-1"),
-    "one axis": (np.ones(60), SCENES[:1], DistributionError, "guesses"),
-    "no counts and no probabilities": (np.full((1, 60), 0.5), SCENES[:1], DistributionError, "30"),
-    "cells": (np.ones((1, 59)), SCENES[:1], DistributionError, "59"),
+BAD: dict[str, tuple[Any, Any, type[SpotballError], str, str]] = {
+    "unknown image": (["D5"], ["nowhere"], OptionError, "unknown-image:images", "'nowhere'"),
+    "ambiguous image": (["D5"], ["1"], OptionError, "unknown-image:images", "'1'"),
+    "swapped": (SCENES[:1], ["D5"], OptionError, "unknown-image:images", "'D5'"),
+    "lengths": (["D5"], SCENES[:2], DistributionError, "wrong-shape:guesses", "2"),
+    "several guesses for one image": ([["D5"], ["D6"]], SCENES[0], DistributionError, "wrong-shape:guesses", "2"),
+    "label": (["Z9"], SCENES[:1], GridError, "outside-grid", "'Z9'"),
+    "negative": (-np.ones((1, 60)), SCENES[:1], DistributionError, "invalid-distribution:guesses", "-1"),
+    "one axis": (np.ones(60), SCENES[:1], DistributionError, "wrong-shape:guesses", "1"),
+    "no counts and no probabilities": (
+        np.full((1, 60), 0.5),
+        SCENES[:1],
+        DistributionError,
+        "invalid-distribution:guesses[0]",
+        "30",
+    ),
+    "cells": (np.ones((1, 59)), SCENES[:1], DistributionError, "wrong-shape:guesses", "59"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_update_with_unusable_input_raises_and_does_not_change_the_counts(case: str) -> None:
-    guesses, images, error, text = BAD[case]
+    guesses, images, error, where, value = BAD[case]
     made = filled([[(0, "D5")]])
     before = made.counts
-    with pytest.raises(error, match=text):
+    with raises(error, where) as caught:
         made.update(guesses, images)
+    assert value in str(caught.value)
     assert made.counts == before
 
 

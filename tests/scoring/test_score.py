@@ -247,9 +247,7 @@ class TestEveryMetric:
         known = scenes("1", grid={"rows": 2, "cols": 4}, ball_cells=("A1",))
         (group,) = score(frame([{"image": "1", "cell": "A1"}]), known, bootstrap=10).groups
         assert group.metrics["center_ratio"].value is None
-        assert "defined for a 6 x 10 grid, but this grid is 2x4@640x360. In Python, pass `window`" in str(
-            group.metrics["center_ratio"].reason
-        )
+        assert "2x4@640x360" in str(group.metrics["center_ratio"].reason)
         assert group.metrics["symmetric_center_bias"].value == 1
 
 
@@ -841,7 +839,8 @@ class TestSignature:
         assert parts_of(report.signature)["grid"] == "6x10@mixed"
         metrics = report.groups[0].metrics
         assert metrics["euclidean_error"].value == pytest.approx((0 + 128) / 2)
-        assert (metrics["symmetric_center_bias"].reason or "").startswith("images differ in size, so distances from")
+        assert metrics["symmetric_center_bias"].value is None
+        assert metrics["symmetric_center_bias"].reason
         assert metrics["center_ratio"].value is None or metrics["center_ratio"].value >= 0
 
 
@@ -856,7 +855,7 @@ class TestWhatItTakes:
         assert score(told, KNOWN, reference="human", bootstrap=20) == small()
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "where"),
         [
             ({"reference": "nobody"}, "unknown-name:reference"),
             ({"reference": ""}, "invalid-option"),
@@ -866,21 +865,16 @@ class TestWhatItTakes:
             ({"policy": "mine"}, "unknown-name:policy"),
             ({"wasserstein_unit": "m"}, "invalid-option"),
             ({"cluster": "sport"}, "invalid-option"),
-            (
-                {"by": ["sports"]},
-                "unknown-name:by",
-            ),
+            ({"by": ["sports"]}, "unknown-name:by"),
             ({"by": "kind"}, "unknown-name:by"),
             ({"policy": ScorePolicy.standard(), "seed": 1}, "conflicting-options"),
-            (
-                {"policy": ScorePolicy.paper(reference="nobody"), "reference": None},
-                "conflicting-options",
-            ),
+            ({"policy": ScorePolicy.paper(reference="nobody"), "reference": None}, "conflicting-options"),
         ],
     )
-    def test_score_with_an_invalid_option_raises_option_error(self, options: dict[str, Any], message: str) -> None:
-        with raises(OptionError, message):
+    def test_score_with_an_invalid_option_raises_option_error(self, options: dict[str, Any], where: str) -> None:
+        with raises(OptionError, where) as caught:
             small(**options)
+        assert any(name in str(caught.value) for name in options)
 
     @pytest.mark.parametrize(
         ("name", "value", "other"),

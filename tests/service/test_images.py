@@ -1,4 +1,4 @@
-"""Test that only known image formats are opened, whatever the name of the file is."""
+"""Test that only known image formats are opened under any file name."""
 
 from __future__ import annotations
 

@@ -80,26 +80,25 @@ def test_read_keys_matches_a_plain_loop(
 
 @pytest.mark.parametrize("line", [2, 101, 3000])
 @pytest.mark.parametrize(
-    ("old", "new", "field", "found"),
+    ("old", "new", "where"),
     [
-        ('"prompt":', '"promt":', "promt", "an unknown column"),
-        ('"respondent":', '"respondant":', "respondant", "an unknown column"),
-        ('"respondent":', '"zespondent":', "zespondent", "an unknown column"),
-        ('"reasoning":', '"cell":', "line", 'the repeated key "cell"'),
-        ('"sport":', '"image":', "line", 'the repeated key "image"'),
+        ('"prompt":', '"promt":', "unknown-column:promt"),
+        ('"respondent":', '"respondant":', "unknown-column:respondant"),
+        ('"respondent":', '"zespondent":', "unknown-column:zespondent"),
+        ('"reasoning":', '"cell":', "duplicate:line"),
+        ('"sport":', '"image":', "duplicate:line"),
     ],
 )
 def test_read_counts_with_a_wrong_key_on_any_line_raises_input_error(
-    line: int, old: str, new: str, field: str, found: str, tmp_path: Path
+    line: int, old: str, new: str, where: str, tmp_path: Path
 ) -> None:
     good = json.dumps(GOOD)
     path = tmp_path / "responses.jsonl"
     path.write_text("".join((good.replace(old, new) if n == line else good) + "\n" for n in range(1, 3501)))
-    with pytest.raises(InputError) as caught:
+    with raises(InputError, f"{where}:{line}") as caught:
         read_counts(path, [scene(image="1")])
     (problem,) = caught.value.problems
-    assert (problem.line, problem.field) == (line, field)
-    assert found in problem.found
+    assert where.startswith("unknown") or new.rstrip(":") in problem.found
 
 
 @pytest.mark.slow
@@ -116,8 +115,9 @@ def test_read_counts_with_too_many_columns_raises_input_error(tmp_path: Path) ->
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'])
 def test_parse_json_with_a_repeated_key_at_any_depth_is_an_error(text: str, tmp_path: Path) -> None:
-    with pytest.raises(RepeatedKeyError, match='repeated key "a"'):
+    with pytest.raises(RepeatedKeyError) as caught:
         parse_json(text)
+    assert caught.value.key == "a"
     path = tmp_path / "a.json"
     path.write_text(text)
     with raises(InputError, "invalid-json:file"):

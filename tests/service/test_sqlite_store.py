@@ -81,7 +81,7 @@ def test_transactions_of_several_threads_are_all_stored(path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(timeout=60)
         assert store.rows("SELECT count(*) FROM names") == [(150,)]
 
 

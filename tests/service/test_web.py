@@ -1,4 +1,4 @@
-"""Test that a signal ends the server, whatever the program is doing."""
+"""Test that a signal ends the server at any time."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
     frame = rows.frame.join(stimulus_rows, on="stimulus_id", how="left", suffix="_of_stimulus", maintain_order="left")
     rows.frame = frame
     expected = f"an id from the stimuli file, such as '{stimuli[0].stimulus_id}'"
-    rows.check(pl.col("_known").is_null(), "stimulus_id", quoted("stimulus_id"), expected)
+    rows.check(pl.col("_known").is_null(), "stimulus_id", quoted("stimulus_id"), expected, "unknown-image")
     for name in _SHOWN:
         stimulus_column = f"{name}_of_stimulus"
         differs = pl.col(name).is_not_null() & pl.col(name).ne_missing(pl.col(stimulus_column))
@@ -254,12 +254,12 @@ def _check_whole(rows: Rows) -> None:
     identity = pl.format("{}, {}, {}", "respondent", "stimulus_id", "prompt_id")
     repeated = pl.struct(_IDENTITY).is_first_distinct().not_()
     expected = f"each ({', '.join(_IDENTITY)}) once"
-    rows.check(repeated, "stimulus_id", pl.format("a second trial of {}", identity), expected)
+    rows.check(repeated, "stimulus_id", pl.format("a second trial of {}", identity), expected, "duplicate")
     for name in _SHOWN:
         first = pl.col(name).first().over("stimulus_id")
         differs = pl.col(name).ne_missing(first)
         as_before = pl.format("'{}', as in an earlier trial with stimulus {}", first.fill_null(""), "stimulus_id")
-        rows.check(differs, name, pl.format("'{}'", pl.col(name).fill_null("")), as_before)
+        rows.check(differs, name, pl.format("'{}'", pl.col(name).fill_null("")), as_before, "incompatible-data")
 
 
 def _numbered(frame: pl.DataFrame) -> Trials:

@@ -23,6 +23,7 @@ from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.scoring.score import score
 from tests.adapters.run_process import Done, dataset, here, query, replies, rows, said
 from tests.builders import scene, write_jsonl
+from tests.failures import codes
 
 Line = dict[str, Any]
 Responder = Callable[[Line, int], str]
@@ -253,10 +254,8 @@ class TestOpenAI:
 
     def test_export_in_openai_format_without_a_model_is_an_error(self, data: Path, out: Path) -> None:
         done = export(data, out, *self.OPTIONS[:-2])
-        assert (done.returncode, done.stderr) == (
-            2,
-            "error: --format openai needs the name of the model. Add --model NAME\n",
-        )
+        assert (done.returncode, codes(done.stderr)) == (2, ["missing-option"])
+        assert "--model" in done.stderr
 
     def test_parts_splits_requests_into_several_files_at_the_line_and_size_limits(self, tmp_path: Path) -> None:
         parts = Parts(tmp_path, lines=3, size=100)
@@ -282,48 +281,42 @@ class TestWhatIsWrong:
         return requests(out)
 
     @pytest.mark.parametrize(
-        ("line", "problem"),
+        ("line", "where", "value"),
         [
-            ("{", "line: found {, expected a JSON object"),
-            ("[1]", "line: found [1], expected a JSON object"),
-            (
-                '{"custom_id": "b1-1-ffffffff", "text": ""}',
-                "custom_id: found 'b1-1-ffffffff', expected the `custom_id` of a request of this run. Import",
-            ),
-            ('{"text": "D5"}', "custom_id: found nothing"),
-            ('{"custom_id": "ID"}', "expected exactly one of the keys `text`, `replies` and `error`, but found none"),
-            (
-                '{"custom_id": "ID", "text": "", "error": ""}',
-                "expected exactly one of the keys `text`, `replies` and `error`, but found `text` and `error`",
-            ),
-            (
-                '{"custom_id": "ID", "replies": []}',
-                "expected at least one reply in `replies`",
-            ),
-            (
-                '{"custom_id": "ID", "text": "", "finish": "ok"}',
-                "finish: found \"ok\", expected 'stop'",
-            ),
-            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "expected `finish` only with `text`"),
-            ('{"custom_id": "ID", "text": "", "extra": 1}', "extra: found 1, expected a known key"),
+            ("{", "invalid-json:line", "{"),
+            ("[1]", "invalid-json:line", "[1]"),
+            ('{"custom_id": "b1-1-ffffffff", "text": ""}', "invalid-value:custom_id", "'b1-1-ffffffff'"),
+            ('{"text": "D5"}', "missing-value:custom_id", "custom_id"),
+            ('{"custom_id": "ID"}', "invalid-value:line", "`error`"),
+            ('{"custom_id": "ID", "text": "", "error": ""}', "invalid-value:line", "`error`"),
+            ('{"custom_id": "ID", "replies": []}', "invalid-value:line", "`replies`"),
+            ('{"custom_id": "ID", "text": "", "finish": "ok"}', "invalid-value:finish", '"ok"'),
+            ('{"custom_id": "ID", "error": "x", "finish": "stop"}', "invalid-value:line", "`finish`"),
+            ('{"custom_id": "ID", "text": "", "extra": 1}', "unknown-key:extra", "1"),
             (
                 '{"custom_id": "ID", "replies": [{"text": "1"}, {"text": "2"}, {"text": "3"}]}',
-                "expected at most 2, as requested. Remove the other replies",
+                "invalid-value:custom_id",
+                " 2",
             ),
-            ('{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}', "found no choices"),
-            ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "custom_id: found 3"),
+            (
+                '{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}',
+                "unreadable-file:response.body",
+                "choices",
+            ),
+            ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "invalid-value:custom_id", "3"),
         ],
     )
     def test_import_of_an_invalid_line_is_an_error_and_stores_nothing(
-        self, exported: list[Line], out: Path, tmp_path: Path, line: str, problem: str
+        self, exported: list[Line], out: Path, tmp_path: Path, line: str, where: str, value: str
     ) -> None:
         good = json.dumps({"custom_id": exported[1]["custom_id"], "text": "Cell: A1"})
         path = tmp_path / "replies.jsonl"
         path.write_text(f"{good}\n\n{line.replace('ID', exported[0]['custom_id'])}\n")
         done = import_(out, path)
-        assert done.returncode == 2
-        assert f"error: {path}:3: " in done.stderr
-        assert problem in done.stderr
+        code, field = where.split(":")
+        place, _, found = done.stderr.partition(f":3: {field}: ")
+        assert (done.returncode, codes(done.stderr), place) == (2, [code], f"error: {path}")
+        assert value in found
         # One invalid line rejects the whole import.
         assert replies(out) == {}
         assert not (out / "responses.jsonl").exists()
@@ -334,13 +327,10 @@ class TestWhatIsWrong:
         path = answered(tmp_path / "replies.jsonl", exported)
         other = write_jsonl(tmp_path / "other.jsonl", [read(path)[1]])
         done = import_(out, path, other)
-        assert done.returncode == 2
-        again = read(path)[1]["custom_id"]
-        expected = (
-            f"found a second reply to {again} (the first is in {path}:2), expected one line per request. Remove one of "
-            "the two lines"
-        )
-        assert done.stderr == f"error: {other}:1: custom_id: {expected}\n"
+        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+        assert done.stderr.startswith(f"error: {other}:1: custom_id: ")
+        assert read(path)[1]["custom_id"] in done.stderr
+        assert f"{path}:2" in done.stderr
 
     def test_import_of_a_failure_and_a_reply_for_one_request_uses_the_reply(
         self, exported: list[Line], out: Path, tmp_path: Path
@@ -368,8 +358,9 @@ class TestWhatIsWrong:
         done = import_(
             out, answered(tmp_path / "two.jsonl", exported[:1], lambda request, place: f"Cell: B{place + 1}")
         )
-        assert done.returncode == 2
-        assert "found a reply to sample 1 of b1-1-" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+        assert done.stderr.startswith(f"error: {tmp_path / 'two.jsonl'}:1: custom_id: ")
+        assert exported[0]["custom_id"] in done.stderr
         assert replies(out) == before
 
     def test_import_of_some_of_the_replies_reports_the_missing_ones(
@@ -401,21 +392,21 @@ class TestWhatIsWrong:
     ) -> None:
         path = answered(tmp_path / "replies.jsonl", exported)
         done = import_(out, path, respondent=None)
-        assert (done.returncode, done.stderr) == (
-            2,
-            "error: the respondent is unknown, because the batch does not name a model. Add --respondent NAME\n",
-        )
+        assert (done.returncode, codes(done.stderr)) == (2, ["missing-option"])
+        assert "--respondent" in done.stderr
         import_(out, path, respondent="me")
         done = import_(out, path, respondent="you")
-        assert done.returncode == 2
+        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
         assert "respondent: me -> you" in done.stderr
 
     def test_export_with_settings_that_differ_from_the_first_batch_is_an_error(
         self, data: Path, exported: list[Line], out: Path
     ) -> None:
         done = export(data, out, "--prompt", "base", "--samples", "2", "--temperature", "1")
-        assert done.returncode == 2
-        assert "batch-1 was written with other settings (temperature not set -> 1.0)" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
+        assert f"{out}/batch-1" in done.stderr
+        assert "temperature" in done.stderr
+        assert "-> 1.0" in done.stderr
         assert not (out / "batch-2").exists()
 
     def test_export_reads_a_manifest_without_extra_body_and_reasoning_effort_as_not_set(
@@ -430,8 +421,10 @@ class TestWhatIsWrong:
             assert manifest["identity"].pop(name) is None
         path.write_text(json.dumps(manifest))
         done = export(data, out, *options, "--reasoning-effort", "low")
-        assert done.returncode == 2
-        assert 'other settings (reasoning_effort not set -> "low")' in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
+        assert "reasoning_effort" in done.stderr
+        assert '-> "low"' in done.stderr
+        assert "extra_body" not in done.stderr
         assert export(data, out, *options).returncode == 0
 
     def test_export_with_reasoning_effort_and_extra_body_works_only_in_openai_format(
@@ -440,8 +433,8 @@ class TestWhatIsWrong:
         fields = ("--extra-body", '{"service_tier": "flex"}', "--reasoning-effort", "low")
         options = ("--prompt", "base", "--samples", "1", "--model", "m", *fields)
         done = export(data, tmp_path / "ours", *options)
-        assert done.returncode == 2
-        assert "a batch in the format messages does not support --reasoning-effort" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["unsupported-option"])
+        assert "--reasoning-effort" in done.stderr
         assert export(data, tmp_path / "chat", *options, "--format", "openai").returncode == 0
         for line in requests(tmp_path / "chat"):
             assert (line["body"]["service_tier"], line["body"]["reasoning_effort"]) == ("flex", "low")
@@ -452,19 +445,19 @@ class TestWhatIsWrong:
 
     def test_import_from_a_folder_without_a_batch_is_an_error(self, tmp_path: Path) -> None:
         done = import_(tmp_path, tmp_path / "replies.jsonl")
-        assert done.returncode == 2
-        assert "contains no batch. Name the --out folder of `spotball batch export`" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
+        assert str(tmp_path) in done.stderr
 
     def test_import_of_a_missing_file_is_an_error(self, exported: list[Line], out: Path, tmp_path: Path) -> None:
         done = import_(out, tmp_path / "replies.jsonl")
-        assert done.returncode == 2
-        assert "replies.jsonl: file: found [Errno 2] No such file or directory" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["missing-file"])
+        assert f"{tmp_path}/replies.jsonl" in done.stderr
 
     def test_export_of_only_control_images_needs_the_controls_option(self, tmp_path: Path, out: Path) -> None:
         data = dataset(tmp_path / "data", images=1, controls=1)
         done = export(data, out)
-        assert done.returncode == 2
-        assert "all images are controls" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["no-data"])
+        assert "--controls" in done.stderr
         assert export(data, out, "--controls", "--prompt", "base").returncode == 0
 
     def test_export_after_an_image_file_changed_is_an_error(self, tmp_path: Path, out: Path) -> None:
@@ -473,11 +466,8 @@ class TestWhatIsWrong:
         import_(out, answered(tmp_path / "replies.jsonl", requests(out)))
         Image.new("RGB", (640, 360), (9, 9, 9)).save(data / "images" / "soccer" / "1.png")
         done = export(data, out, "--prompt", "base", "--samples", "2")
-        assert done.returncode == 2
-        assert (
-            "contains replies about earlier versions of these images: soccer/1. The image files have changed since"
-            in done.stderr
-        )
+        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
+        assert "soccer/1" in done.stderr
 
     def test_import_with_format_parquet_writes_a_parquet_file(
         self, exported: list[Line], out: Path, tmp_path: Path

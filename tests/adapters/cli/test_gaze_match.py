@@ -17,6 +17,7 @@ from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import ReceivedRequest
+from tests.failures import codes
 
 VAGUE = {"kettle": "the thing that one boils water in", "keys": "what opens a door", "bunny": "the one with long ears"}
 
@@ -107,8 +108,8 @@ class TestJudge:
         match(out, *judge(server))
         done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
         assert done.returncode == 2
-        assert "this run already has the judge openai judge-1" in done.stderr
-        assert "To replace the judge, remove" in done.stderr
+        assert codes(done.stderr) == ["different-settings"]
+        assert "openai judge-1" in done.stderr
 
     def test_judge_resumes_after_an_error(self, server: LoopbackServer, out: Path) -> None:
         server.script(*[None] * 3, status(401, "no money"))
@@ -155,7 +156,7 @@ class TestJudge:
     ) -> None:
         done = match(out, *half)
         assert done.returncode == 2
-        assert "a judge needs both --judge-provider and --judge-model. Add the other one" in done.stderr
+        assert codes(done.stderr) == ["missing-option"]
 
 
 class TestManual:
@@ -212,27 +213,26 @@ class TestManual:
         assert ways(out) == {"letter": 4, "judge": 4, "not recognizable": 4}
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "where", "value"),
         [
-            ({"choice": "umbrella"}, "manual.csv:2: choice: found 'umbrella', expected A or "),
-            ({"choice": "E"}, "choice: found 'E', expected"),
-            (
-                {"stimulus_id": "77", "choice": "A"},
-                "found a trial that the run does not contain: 77, pilot-1, sample 1, expected one row",
-            ),
-            ({"sample": "2", "choice": "A"}, "found a trial that the run does not contain: "),
-            ({"sample": "x"}, "found a trial that the run does not contain: "),
+            ({"choice": "umbrella"}, "manual.csv:2: choice: ", "'umbrella'"),
+            ({"choice": "E"}, "manual.csv:2: choice: ", "'E'"),
+            ({"stimulus_id": "77", "choice": "A"}, "manual.csv:2: stimulus_id: ", "77, pilot-1, sample 1"),
+            ({"sample": "2", "choice": "A"}, "manual.csv:2: stimulus_id: ", "sample 2"),
+            ({"sample": "x"}, "manual.csv:2: stimulus_id: ", "sample x"),
         ],
     )
     def test_manual_csv_with_an_invalid_row_is_an_error_and_changes_nothing(
-        self, out: Path, change: dict[str, str], message: str
+        self, out: Path, change: dict[str, str], where: str, value: str
     ) -> None:
         before = (out / "replies.jsonl").read_bytes()
         queue = rows(out / "manual.csv")
         write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
         done = match(out)
         assert done.returncode == 2
-        assert message in done.stderr
+        assert codes(done.stderr) == ["invalid-value"]
+        assert where in done.stderr
+        assert value in done.stderr
         assert (out / "replies.jsonl").read_bytes() == before
 
     def test_manual_csv_with_several_errors_reports_all_of_them(self, out: Path, tmp_path: Path) -> None:
@@ -240,13 +240,15 @@ class TestManual:
         path = write_rows(tmp_path / "filled.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
         done = match(out, "--manual", path)
         assert done.returncode == 2
-        assert f"{path}:3: stimulus_id: found a second row for" in done.stderr
-        assert f"{path}:4: choice: found 'fish'" in done.stderr
+        assert codes(done.stderr) == ["invalid-value"] * 2
+        assert f"{path}:3: stimulus_id: " in done.stderr
+        assert f"{path}:4: choice: " in done.stderr
+        assert "'fish'" in done.stderr
 
     def test_match_with_a_missing_manual_file_is_an_error(self, out: Path, tmp_path: Path) -> None:
         done = match(out, "--manual", tmp_path / "no.csv")
         assert done.returncode == 2
-        assert "no such file" in done.stderr
+        assert codes(done.stderr) == ["missing-file"]
 
     def test_manual_csv_is_not_written_if_every_reply_is_matched(self, tmp_path: Path) -> None:
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: "A")) as server:
@@ -264,11 +266,12 @@ def test_match_restores_deleted_output_files(out: Path) -> None:
 
 def test_match_in_a_folder_without_a_gaze_run_is_an_error(server: LoopbackServer, tmp_path: Path) -> None:
     done = match(tmp_path)
-    assert (done.returncode, "is not the folder of a run: it has no run.sqlite" in done.stderr) == (2, True)
+    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
+    assert "run.sqlite" in done.stderr
     run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
     done = match(tmp_path / "run")
-    assert done.returncode == 2
-    assert "contains no gaze run" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
+    assert "run.sqlite" not in done.stderr
 
 
 def test_match_of_a_run_with_another_version_of_the_order_rule_is_an_error(out: Path) -> None:
@@ -277,5 +280,5 @@ def test_match_of_a_run_with_another_version_of_the_order_rule_is_an_error(out: 
     with sqlite3.connect(out / "run.sqlite") as connection:
         connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
     done = match(out)
-    assert done.returncode == 2
-    assert "this run ordered the options by version 9 of the rule, but this version of spotball-core" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
+    assert "9" in done.stderr

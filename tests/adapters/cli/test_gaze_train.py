@@ -16,6 +16,7 @@ from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.gaze.made import rows
 from tests.adapters.run_process import Done, here, said
+from tests.failures import codes
 
 SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
 
@@ -28,8 +29,9 @@ def test_gaze_train_without_torch_is_a_one_line_error(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(importlib.util, "find_spec", without_torch)
     done = here("gaze", "train", "--out", str(tmp_path / "out"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == 'error: training needs the "local" extra: pip install "spotball-core[local]"\n'
+    assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["missing-extra"])
+    assert len(done.stderr.splitlines()) == 1
+    assert 'pip install "spotball-core[local]"' in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -124,48 +126,46 @@ class TestPhotos:
     ) -> None:
         trained(photos, tmp_path, "--seeds", "1")
         done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
-        assert done.returncode == 2
-        assert "contains an experiment with other settings: schedule" in done.stderr
-        assert "Name another folder" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
+        assert "schedule" in done.stderr
 
     def test_gaze_train_with_a_damaged_run_file_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         trained(photos, tmp_path, "--seeds", "1")
         (tmp_path / "runs/photos-1/run.json").write_text("{", encoding="utf-8")
         done = here(*command(photos, tmp_path, "--seeds", "1"))
-        assert done.returncode == 2
-        assert "Remove the run's folder to train it again" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
+        assert str(tmp_path / "runs/photos-1/run.json") in done.stderr
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "code", "value"),
         [
-            (("--checkpoint", "x.pt"), "GazeLLE needs both --checkpoint, its decoder, and --backbone"),
-            (("--stimuli", "x.csv"), "photos need both --stimuli and --images"),
-            (("--faces", "x.csv"), "photos need both --stimuli and --images"),
-            (("--rate", "0"), "expected --rate above 0"),
-            (("--rate", "0.1", "--last-rate", "0.2"), "--last-rate from 0 to"),
-            (("--checkpoint", "nothing.pt", "--backbone", "b"), "nothing.pt"),
+            (("--checkpoint", "x.pt"), "missing-option", "--backbone"),
+            (("--stimuli", "x.csv"), "missing-option", "--images"),
+            (("--faces", "x.csv"), "missing-option", "--stimuli"),
+            (("--rate", "0"), "invalid-option", "--rate"),
+            (("--rate", "0.1", "--last-rate", "0.2"), "invalid-option", "--last-rate"),
+            (("--checkpoint", "nothing.pt", "--backbone", "b"), "unreadable-file", "nothing.pt"),
         ],
     )
     def test_gaze_train_with_invalid_options_is_an_error_and_writes_nothing(
-        self, options: tuple[str, ...], message: str, tmp_path: Path
+        self, options: tuple[str, ...], code: str, value: str, tmp_path: Path
     ) -> None:
         done = here("gaze", "train", "--out", str(tmp_path / "out"), *options)
-        assert done.returncode == 2, said(done)
-        assert message in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, [code])
+        assert value in done.stderr
         assert not (tmp_path / "out").exists()
 
     def test_gaze_train_into_a_folder_with_other_files_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
         done = here(*command(photos, tmp_path))
-        assert done.returncode == 2
-        assert "is not empty and is not an experiment" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
     def test_gaze_train_with_a_missing_photo_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         known = [one.model_copy(update={"image": "gone.png"}) for one in read_stimuli(photos / "stimuli.csv")]
         write_stimuli(known, tmp_path / "stimuli.csv")
         done = here(*command(photos, tmp_path / "out", "--jobs", "1", "--stimuli", tmp_path / "stimuli.csv"))
-        assert done.returncode == 2
+        assert (done.returncode, codes(done.stderr)) == (2, ["missing-file"])
         assert "gone.png" in done.stderr
 
 

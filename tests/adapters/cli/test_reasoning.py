@@ -30,6 +30,7 @@ from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
 from tests.cli.process import on_terminal
 from tests.conftest import ROOT
+from tests.failures import codes
 
 ODD = {
     "empty": "",
@@ -224,40 +225,34 @@ class TestWhatGoesWrong:
     def test_reasoning_with_a_wrong_key_exits_with_2_and_does_not_show_the_key(self, data: Path) -> None:
         with serve(OpenAIEmbeddings(keys={"another"})) as other:
             done = reasoning(data, other)
-        assert done.returncode == 2
-        assert "error: 127.0.0.1: HTTP 401: Incorrect API key provided: [key]" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["request-rejected"])
+        assert "127.0.0.1: HTTP 401: Incorrect API key provided: [key]" in done.stderr
         assert KEY not in said(done)
         assert KEY.encode() not in (data / CACHE).read_bytes()
 
     def test_reasoning_of_responses_without_rationales_is_an_error(self, data: Path, server: LoopbackServer) -> None:
         _write(data, [{"sport": "soccer", "image": "1", "cell": "C3"}])
         done = reasoning(data, server)
-        assert done.returncode == 2
-        assert "reasoning: found none in 1 response, expected rationales" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+        assert "reasoning: " in done.stderr
         assert not (data / CACHE).exists()
 
     @pytest.mark.parametrize(
-        ("options", "message"),
+        ("options", "code", "named"),
         [
-            (
-                ["--embedder", "nobody"],
-                "unknown embedder 'nobody'. Available: gemini, openai, sentence-transformers",
-            ),
-            (
-                ["--task-type", "clustering"],
-                "--task-type: the embedder openai does not support task types. Remove --task-type",
-            ),
-            (["--templates", "no-such"], "unknown templates 'no-such'"),
-            (["--figure", "shares.gif"], "--figure: found shares.gif, expected a file name ending in .png or .svg"),
-            (["--out", "report.pdf"], "--out: the ending .pdf is not supported"),
+            (["--embedder", "nobody"], "unknown-name", "'nobody'"),
+            (["--task-type", "clustering"], "unsupported-option", "--task-type: "),
+            (["--templates", "no-such"], "unknown-name", "'no-such'"),
+            (["--figure", "shares.gif"], "unsupported-format", "--figure: "),
+            (["--out", "report.pdf"], "unsupported-format", "--out: "),
         ],
     )
     def test_reasoning_with_an_invalid_option_is_an_error_and_sends_nothing(
-        self, data: Path, server: LoopbackServer, options: list[str], message: str
+        self, data: Path, server: LoopbackServer, options: list[str], code: str, named: str
     ) -> None:
         done = reasoning(data, server, *options)
-        assert done.returncode == 2
-        assert message in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, [code])
+        assert named in done.stderr
         assert not server.seen
 
     def test_reasoning_with_another_file_as_cache_is_an_error_and_keeps_the_file(
@@ -265,8 +260,8 @@ class TestWhatGoesWrong:
     ) -> None:
         (tmp_path / "notes.txt").write_text("mine " * 200)
         done = reasoning(data, server, "--cache", tmp_path / "notes.txt")
-        assert done.returncode == 2
-        assert "or name another file with --cache" in done.stderr
+        assert (done.returncode, codes(done.stderr)) == (2, ["damaged-store"])
+        assert str(tmp_path / "notes.txt") in done.stderr
         assert (tmp_path / "notes.txt").read_text() == "mine " * 200
         assert not server.seen
 

@@ -9,6 +9,7 @@ import pytest
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from tests.adapters.run_process import here
 from tests.adapters.study.made import choices, dataset
+from tests.failures import codes
 
 
 def test_init_reports_the_images_per_sport_and_the_next_step(tmp_path: Path) -> None:
@@ -39,20 +40,21 @@ def test_init_with_task_choice_writes_the_task_to_the_config(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "where", "code"),
     [
-        (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "error: --sport: unknown sport 'golf'"),
-        (["init", "{0}/nowhere", "--out", "{0}/study"], "error: {0}/nowhere/scenes.jsonl: file: found no such file"),
-        (["serve", "{0}/nowhere"], "error: {0}/nowhere/study.toml: file: found no such file"),
-        (["serve", "{0}/data"], "error: {0}/data/study.toml: file: found no such file"),
+        (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "--sport: ", "unknown-name"),
+        (["init", "{0}/nowhere", "--out", "{0}/study"], "{0}/nowhere/scenes.jsonl: file: ", "missing-file"),
+        (["serve", "{0}/nowhere"], "{0}/nowhere/study.toml: file: ", "invalid-toml"),
+        (["serve", "{0}/data"], "{0}/data/study.toml: file: ", "invalid-toml"),
     ],
 )
 def test_study_with_an_invalid_sport_or_folder_is_a_one_line_error(
-    tmp_path: Path, arguments: list[str], says: str
+    tmp_path: Path, arguments: list[str], where: str, code: str
 ) -> None:
     dataset(tmp_path / "data")
     done = here("study", *(word.format(tmp_path) for word in arguments))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(says.format(tmp_path))
+    assert done.stderr.startswith(f"error: {where.format(tmp_path)}")
+    assert codes(done.stderr) == [code]
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "study").exists()

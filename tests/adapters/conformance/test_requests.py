@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
@@ -133,8 +134,8 @@ class TestServersThatGiveFewer:
             server.script(faults.answer(server.speaks.write(server.asked[0], ["a", "b"], "")))
             found = ask(many.at(server), request())
         assert isinstance(found[0], TransientError)
-        assert "2 c" in str(found[0])
-        assert "but the requested number is 1" in str(found[0])
+        assert found[0].code == "provider-failed"
+        assert {"1", "2"} <= set(re.findall(r"\b\d+\b", str(found[0])))
 
 
 class TestKeys:
@@ -159,9 +160,10 @@ class TestKeys:
             provider.ready()  # type: ignore[attr-defined]
             assert isinstance(found, TransientError)
             return
-        said = f"{service.name} needs a key. Set the environment variable {service.key}"
         assert type(found) is PermanentError
-        assert str(found) == said
+        assert found.code == "missing-key"
+        assert service.name in str(found)
+        assert service.key in str(found)
         with raises(PermanentError, "missing-key"):
             provider.ready()  # type: ignore[attr-defined]
 

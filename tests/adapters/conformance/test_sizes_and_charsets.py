@@ -41,7 +41,9 @@ class TestSize:
         client.server.script(fault)
         first, second = client.ask(request(), request())
         assert isinstance(first, RefusedError)
-        assert str(first) == f"{client.service.shown}: the response is larger than the limit of 1 MB"
+        assert first.code == "request-rejected"
+        assert str(first).startswith(f"{client.service.shown}: ")
+        assert "1 MB" in str(first)
         assert isinstance(second, Answer)
 
     def test_response_of_exactly_the_limit_is_accepted(self, client: Client) -> None:
@@ -72,8 +74,9 @@ class TestEncodings:
         client.server.script(content(b"x", content_encoding=encoding))
         (found,) = client.ask(request())
         assert isinstance(found, TransientError)
-        said = f"the response is malformed: the content encoding is {encoding}, expected gzip or deflate"
-        assert str(found) == f"{client.service.shown}: {said}"
+        assert found.code == "provider-failed"
+        assert str(found).startswith(f"{client.service.shown}: ")
+        assert f" {encoding}, " in str(found)
         assert client.server.seen[-1].headers["accept-encoding"] == "gzip, deflate"
 
     @pytest.mark.parametrize("encoding", ["gzip", "identity"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -105,18 +104,8 @@ def test_retryable_faults_raise_transient_error(server: LoopbackServer, fault: F
         batch(made(server), "a")
 
 
-@pytest.mark.parametrize(
-    ("style", "said"),
-    [
-        ("fewer", "the embeddings have shape (2, 8), but the number of texts is 3"),
-        ("ragged", "the embeddings are not lists of numbers of equal length"),
-        ("nan", "the embeddings contain numbers that are not finite"),
-        ("none", "the embeddings have shape (3, 0), but the number of texts is 3"),
-        ("same-index", "the indices of the embeddings do not match the texts"),
-        ("no-list", "the embeddings are not a list"),
-    ],
-)
-def test_response_without_one_vector_per_text_is_malformed(server: LoopbackServer, style: str, said: str) -> None:
+@pytest.mark.parametrize("style", ["fewer", "ragged", "nan", "none", "same-index", "no-list"])
+def test_response_without_one_vector_per_text_is_malformed(server: LoopbackServer, style: str) -> None:
     server.script(reply(style))
     with raises(TransientError, "provider-failed"):
         batch(made(server), *TEXTS)
@@ -135,16 +124,14 @@ def test_identity_depends_on_the_base_url(server: LoopbackServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("access", "said"),
+    ("access", "where"),
     [
-        (
-            EmbedderAccess(task_type="clustering"),
-            "--task-type: the embedder openai does not support task types. Remove --task-type",
-        ),
-        (EmbedderAccess(base_url="ftp://x"), "--base-url: found 'ftp://x', expected an address"),
-        (EmbedderAccess(base_url="http://me:secret@x/v1"), "--base-url must not contain a user"),
+        (EmbedderAccess(task_type="clustering"), "unsupported-option:--task-type"),
+        (EmbedderAccess(base_url="ftp://x"), "invalid-option:--base-url"),
+        (EmbedderAccess(base_url="http://me:secret@x/v1"), "conflicting-options:--base-url"),
     ],
 )
-def test_embedder_with_an_invalid_option_is_an_error(access: EmbedderAccess, said: str) -> None:
-    with pytest.raises(OptionError, match="^" + re.escape(said)):
+def test_embedder_with_an_invalid_option_is_an_error(access: EmbedderAccess, where: str) -> None:
+    with raises(OptionError, where) as caught:
         OpenAIEmbedder(access)
+    assert "secret" not in str(caught.value)

@@ -12,6 +12,7 @@ from PIL import Image
 from spotball_adapters.gaze.photos import Photo, Photos, fitted
 from spotball_core.errors import InputError
 from tests.adapters.gaze.made import stimulus
+from tests.failures import raises
 
 
 def saved(folder: Path, image: Image.Image, name: str = "a.png", **options: object) -> Photo:
@@ -104,27 +105,36 @@ def test_fitted_keeps_the_center_of_the_image() -> None:
     assert fitted(image, 101).getpixel((50, 50)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("what", ["nothing", "outside", "no path", "text", "broken", "transparent"])
-def test_photo_that_cannot_be_read_or_is_transparent_raises_input_error(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize(
+    ("what", "where", "value"),
+    [
+        ("nothing", "missing-file:image", ""),
+        ("outside", "invalid-path:image", ""),
+        ("no path", "invalid-value:image", "1000"),
+        ("text", "invalid-value:image", "cannot identify"),
+        ("broken", "invalid-value:image", "truncated"),
+        ("transparent", "invalid-value:image", "transparent"),
+    ],
+)
+def test_photo_that_cannot_be_read_or_is_transparent_raises_input_error(
+    tmp_path: Path, what: str, where: str, value: str
+) -> None:
     folder = tmp_path / "photos"
     photo = saved(folder, Image.effect_noise((448, 448), 9).convert("RGB"))
-    path, expected = folder / "a.png", "expected"
+    path = folder / "a.png"
     if what == "nothing":
         path.unlink()
-        expected = "found no such file, expected an image file in"
     elif what == "outside":
         path.rename(tmp_path / "a.png")
         path.symlink_to(tmp_path / "a.png")
-        expected = "found a link to a place outside the folder"
     elif what == "no path":
         photo = Photo(stimulus(0, image=None))
-        expected = "the stimulus 1000 without an image path"
     elif what == "text":
         path.write_text("no image")
     elif what == "broken":
         path.write_bytes(path.read_bytes()[:2000])
     else:
         Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path)
-        expected = "transparent pixels"
-    with pytest.raises(InputError, match=expected):
+    with raises(InputError, where) as caught:
         Photos(folder, 448, None).of(photo)
+    assert value in caught.value.problems[0].found

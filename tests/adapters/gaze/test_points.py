@@ -98,44 +98,31 @@ def test_read_points_returns_the_points_of_write_points(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "text", "where", "value"),
     [
-        (
-            "stimulus_id,x,y\n1,12,300\n",
-            "p.csv:2: x, y: found 12, 300, expected two numbers from 0 to 1 (fractions of the image's width",
-        ),
-        ("stimulus_id,x,y\n1,0.5,\n", "p.csv:2: x, y: found 0.5, None"),
-        ("stimulus_id,x,y\n1,nan,0\n", "p.csv:2: x, y: found nan, 0"),
-        ("stimulus_id,x,y\n1,left,0\n", "p.csv:2: x, y: found left, 0"),
-        ("stimulus_id,x,y\n,0,0\n", "p.csv:2: stimulus_id: found nothing"),
-        ("stimulus_id,x,y\n1,0,0\n1,0,0\n", "p.csv:3: stimulus_id: found a second point for 1"),
-        ("stimulus_id,x,y,sample\n1,0,0,0\n", "p.csv:2: sample: found '0'"),
-        ("stimulus_id,x\n1,0\n", "found the columns stimulus_id, x, expected a column `y`"),
+        ("p.csv", "stimulus_id,x,y\n1,12,300\n", "invalid-value:x, y:2", "12, 300"),
+        ("p.csv", "stimulus_id,x,y\n1,0.5,\n", "invalid-value:x, y:2", "0.5, None"),
+        ("p.csv", "stimulus_id,x,y\n1,nan,0\n", "invalid-value:x, y:2", "nan, 0"),
+        ("p.csv", "stimulus_id,x,y\n1,left,0\n", "invalid-value:x, y:2", "left, 0"),
+        ("p.csv", "stimulus_id,x,y\n,0,0\n", "missing-value:stimulus_id:2", ""),
+        ("p.csv", "stimulus_id,x,y\n1,0,0\n1,0,0\n", "duplicate:stimulus_id:3", "1"),
+        ("p.csv", "stimulus_id,x,y,sample\n1,0,0,0\n", "invalid-value:sample:2", "'0'"),
+        ("p.csv", "stimulus_id,x\n1,0\n", "missing-column:y", "stimulus_id, x"),
+        ("p.jsonl", '{"stimulus_id": "1", "x": 0, "y": 0}\n[1]\n', "invalid-json:line:2", ""),
+        ("p.jsonl", '{"stimulus_id"\n', "invalid-json:line:1", ""),
+        ("p.jsonl", '\n{"x": 0, "y": 0}\n', "missing-value:stimulus_id:2", ""),
+        ("p.jsonl", '{"stimulus_id": "1", "x": "a", "y": 0}', "invalid-value:x, y:1", "a, 0"),
     ],
 )
-def test_read_points_of_an_invalid_csv_row_raises_input_error(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "p.csv"
+def test_read_points_of_an_invalid_row_or_line_raises_input_error(
+    tmp_path: Path, name: str, text: str, where: str, value: str
+) -> None:
+    path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(InputError) as error:
+    with raises(InputError, where) as caught:
         read_points(path)
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"stimulus_id": "1", "x": 0, "y": 0}\n[1]\n', "p.jsonl:2: line: found"),
-        ('{"stimulus_id"\n', "p.jsonl:1: line: found"),
-        ('\n{"x": 0, "y": 0}\n', "p.jsonl:2: stimulus_id: found nothing"),
-        ('{"stimulus_id": "1", "x": "a", "y": 0}', "p.jsonl:1: x, y: found a, 0"),
-    ],
-)
-def test_read_points_of_an_invalid_jsonl_line_raises_input_error(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_text(text)
-    with pytest.raises(InputError) as error:
-        read_points(path)
-    assert message in str(error.value)
+    assert caught.value.file == str(path)
+    assert value in caught.value.problems[0].found
 
 
 def test_point_trials_without_object_positions_or_with_unknown_stimulus_is_an_error() -> None:
@@ -154,8 +141,7 @@ def test_read_faces_returns_boxes_and_rejects_duplicate_and_invalid_ones(tmp_pat
     path.write_text(
         "stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n1,0.1,0.2,0.3,0.4\n2,0.5,0,0.2,1\n3,10,20,30,40\n4,,,,\n"
     )
-    with pytest.raises(InputError) as error:
+    with raises(InputError, "invalid-value:face:3") as caught:
         read_faces(path)
-    assert (len(error.value.problems), error.value.total) == (1, 4)
-    assert f"{path}:3: face: found 1: 0.1, 0.2, 0.3, 0.4; 2: 0.5, 0, 0.2, 1; " in str(error.value)
-    assert "expected one box per stimulus_id, with 0 <= x1" in str(error.value)
+    assert (len(caught.value.problems), caught.value.total) == (1, 4)
+    assert caught.value.problems[0].found.startswith("1: 0.1, 0.2, 0.3, 0.4; 2: 0.5, 0, 0.2, 1; ")

@@ -115,42 +115,38 @@ class TestLoading:
         assert prompt.last(Photo(stimulus(0)), 1)[0].text.startswith('Look {braces are fine} "{}"\nA. ')
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "where", "value"),
         [
-            (
-                "name = 'mine'\nversion = '1'\ntext = 'Where?'",
-                "text: found a text without {options}, expected the placeholder",
-            ),
-            (
-                "name = 'pilot-1'\nversion = '1'\ntext = '{options}'",
-                "found 'pilot-1', expected a name that no built-in prompt has",
-            ),
-            ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "found {sport}, expected only the placeholders"),
-            ("name = ' a'\nversion = ''\ntext = '{options}'", "version: found '', expected a non-empty text"),
-            ("version = 1\ntext = '{options}'\nfoo = 2", "foo: found an unknown field"),
-            ("version = 1\ntext = '{options}'", "name: found nothing, expected a string"),
-            ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "hints: found 'x', expected a list"),
-            ("name = ", "expected a prompt (TOML)"),
+            ("name = 'mine'\nversion = '1'\ntext = 'Where?'", "invalid-value:text", "{options}"),
+            ("name = 'pilot-1'\nversion = '1'\ntext = '{options}'", "invalid-value:name", "'pilot-1'"),
+            ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "invalid-value:text", "{sport}"),
+            ("name = ' a'\nversion = ''\ntext = '{options}'", "invalid-value:version", "''"),
+            ("version = 1\ntext = '{options}'\nfoo = 2", "invalid-value:foo", "foo"),
+            ("version = 1\ntext = '{options}'", "invalid-value:name", "nothing"),
+            ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "invalid-value:hints", "'x'"),
+            ("name = ", "invalid-toml:file", ""),
         ],
     )
-    def test_load_prompts_of_an_invalid_file_raises_input_error(self, tmp_path: Path, text: str, said: str) -> None:
+    def test_load_prompts_of_an_invalid_file_raises_input_error(
+        self, tmp_path: Path, text: str, where: str, value: str
+    ) -> None:
         path = tmp_path / "mine.toml"
         path.write_text(text)
-        with pytest.raises(InputError) as error:
+        with raises(InputError, where) as caught:
             load_prompts(str(path))
-        assert said in str(error.value)
-        assert str(path) in str(error.value)
+        assert caught.value.file == str(path)
+        assert value in str(caught.value)
 
     @pytest.mark.parametrize(
-        ("named", "said"),
+        ("named", "where"),
         [
             ("", "no-data:--prompt"),
             ("pilot,pilot-3", "duplicate:--prompt"),
             ("main-17", "unknown-name:--prompt"),
         ],
     )
-    def test_load_prompts_with_invalid_names_is_an_option_error(self, named: str, said: str) -> None:
-        with raises(OptionError, said):
+    def test_load_prompts_with_invalid_names_is_an_option_error(self, named: str, where: str) -> None:
+        with raises(OptionError, where):
             load_prompts(named)
 
     def test_question_of_a_gaze_prompt_raises_index_error(self) -> None:

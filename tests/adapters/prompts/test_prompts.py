@@ -138,47 +138,36 @@ class TestOnesOwn:
         assert prompt == Prompt("mine", "2025-11", text, ("Who has the ball?",))
 
     @pytest.mark.parametrize(
-        ("old", "new", "said"),
+        ("old", "new", "where", "found"),
         [
-            ('name = "mine"', "", "name: found nothing, expected a string in quotes"),
-            ('name = "mine"', "name = 3", "name: found 3, expected a string in quotes"),
-            (
-                'name = "mine"',
-                'name = ""',
-                "name: found '', expected a non-empty text without spaces at its start or end",
-            ),
-            ('name = "mine"', 'name = "cot"', "name: found 'cot', expected a name that no prompt of the paper has"),
-            ('version = "2025-11"', "version = 1.0", "version: found 1.0, expected a string in quotes"),
-            (
-                "text = ",
-                "txt = ",
-                "txt: found an unknown field, expected only the fields name, version, text, questions",
-            ),
-            ("text = ", "txt = ", "text: found nothing, expected a string in quotes"),
-            ("{sport}", "{sports}", "text: found {sports}, expected only the placeholders {sport} and {context}"),
-            ("{sport}", "{{sport}}", "text: found {{sport}}, expected only the placeholders {sport} and {context}"),
-            ("{sport}", "{ sport }", "text: found { sport }, expected only the placeholders {sport} and {context}"),
-            ("{context}", "", "text: found a text without {context}, expected the placeholder {context} where"),
-            ("questions = ", "#", "text: found {context}, expected no {context}, because the prompt has no questions"),
-            ('["Who has the ball?"]', '"Who?"', "questions: found 'Who?', expected a list of strings in quotes"),
-            (
-                '["Who has the ball?"]',
-                '["Who?", " "]',
-                "questions, number 2: found nothing, expected the text of the question",
-            ),
-            ("Who has the ball", "Who plays {sport}", "questions, number 1: found {sport}, expected no placeholder"),
-            ("name =", "name", "file: found "),
+            ('name = "mine"', "", "invalid-value:name", ""),
+            ('name = "mine"', "name = 3", "invalid-value:name", "3"),
+            ('name = "mine"', 'name = ""', "invalid-value:name", "''"),
+            ('name = "mine"', 'name = "cot"', "invalid-value:name", "'cot'"),
+            ('version = "2025-11"', "version = 1.0", "invalid-value:version", "1.0"),
+            ("text = ", "txt = ", "invalid-value:txt", ""),
+            ("text = ", "txt = ", "invalid-value:text", ""),
+            ("{sport}", "{sports}", "invalid-value:text", "{sports}"),
+            ("{sport}", "{{sport}}", "invalid-value:text", "{{sport}}"),
+            ("{sport}", "{ sport }", "invalid-value:text", "{ sport }"),
+            ("{context}", "", "invalid-value:text", "{context}"),
+            ("questions = ", "#", "invalid-value:text", "{context}"),
+            ('["Who has the ball?"]', '"Who?"', "invalid-value:questions", "'Who?'"),
+            ('["Who has the ball?"]', '["Who?", " "]', "invalid-value:questions, number 2", ""),
+            ("Who has the ball", "Who plays {sport}", "invalid-value:questions, number 1", "{sport}"),
+            ("name =", "name", "invalid-toml:file", ""),
         ],
     )
     def test_load_prompt_of_an_invalid_file_raises_input_error(
-        self, tmp_path: Path, old: str, new: str, said: str
+        self, tmp_path: Path, old: str, new: str, where: str, found: str
     ) -> None:
         assert old in FILE
         path = tmp_path / "mine.toml"
         path.write_text(FILE.replace(old, new), encoding="utf-8")
-        with pytest.raises(InputError) as error:
+        with raises(InputError, where) as error:
             load_prompt(str(path))
-        assert f"{path}: {said}" in str(error.value)
+        assert error.value.file == str(path)
+        assert any(found in one.found for one in error.value.problems if f"{one.code}:{one.field}" == where)
 
     def test_load_prompt_with_an_empty_text_raises_input_error(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"

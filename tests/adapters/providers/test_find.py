@@ -70,7 +70,10 @@ def test_find_of_a_broken_provider_is_a_one_line_error(
     package(installed, "broken", "broken = broken_module:make", broken_module=module)
     with raises(OptionError, "unusable-plugin") as caught:
         find("broken", Access("m"))
-    assert what in str(caught.value.__cause__)
+    cause = caught.value.__cause__
+    assert what in f"{type(cause).__name__}: {cause}"
+    assert f"{type(cause).__name__}: " in str(caught.value)
+    assert "\n" not in str(caught.value)
     sys.modules.pop("broken_module", None)
 
 

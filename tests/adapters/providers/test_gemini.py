@@ -75,11 +75,9 @@ class TestWhatComesBack:
         server.script(body('{"candidates": 7}'))
         first, second = ask(gemini(server), request(), request())
         assert isinstance(first, TransientError)
-        said = {
-            google_sdks.SUPPORTED: "TypeError: 'int' object is not iterable",
-            google_sdks.OF_THE_PAPER: "Failed to parse candidates field",
-        }
-        assert str(first).startswith(f"gemini: the response is malformed: {said[sdk]}")
+        said = {google_sdks.SUPPORTED: "TypeError: 'int' object", google_sdks.OF_THE_PAPER: "candidates field"}
+        assert first.code == "provider-failed"
+        assert said[sdk] in str(first)
         assert isinstance(second, Answer)
 
     @pytest.mark.slow
@@ -110,15 +108,9 @@ print("ended")
 
 
 class TestSettings:
-    @pytest.mark.parametrize(
-        ("settings", "message"),
-        [
-            ({"temperature": 2.1}, "--temperature: found 2.1, expected 0 to 2"),
-        ],
-    )
-    def test_check_of_a_temperature_out_of_range_is_an_error(self, settings: dict[str, float], message: str) -> None:
+    def test_check_of_a_temperature_out_of_range_is_an_error(self) -> None:
         with raises(OptionError, "invalid-option:--temperature"):
-            Gemini(access(model=MODEL)).check(Settings(**settings))  # type: ignore[arg-type]
+            Gemini(access(model=MODEL)).check(Settings(temperature=2.1))
 
     def test_seed_is_supported_only_by_google_genai(self, server: LoopbackServer, sdk: str) -> None:
         if sdk == google_sdks.OF_THE_PAPER:

@@ -33,7 +33,7 @@ from spotball_adapters.providers.protocol import (
 from spotball_adapters.providers.transformers import Transformers
 from tests.adapters.tiny_models import save_llama, save_qwen
 from tests.builders import scene
-from tests.failures import raises
+from tests.failures import codes, raises
 
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
@@ -502,36 +502,36 @@ def test_run_with_a_local_model_is_reproducible_with_a_seed(shape: Shape, tmp_pa
     assert {row["respondent"] for row in rows(outs[0])} == {"tiny"}
 
 
-def refusal(model: str) -> str:
+def refusal(model: Path) -> PermanentError:
     with pytest.raises(PermanentError) as caught:
-        asyncio.run(Transformers(Access(model)).ask(request()))
-    return str(caught.value)
+        asyncio.run(Transformers(Access(str(model))).ask(request()))
+    assert str(model) in str(caught.value)
+    return caught.value
 
 
 def test_missing_model_folder_raises_permanent_error(tmp_path: Path) -> None:
-    folder = tmp_path / "nowhere"
-    assert refusal(str(folder)) == f"--model: the folder {folder} does not exist. Correct the path"
+    error = refusal(tmp_path / "nowhere")
+    assert (error.code, error.field) == ("missing-file", "--model")
 
 
 def test_folder_without_a_model_raises_a_one_line_permanent_error(tmp_path: Path) -> None:
-    said = refusal(str(tmp_path))
-    assert said.startswith(f"{tmp_path}: cannot be loaded: ")
-    assert "\n" not in said
+    error = refusal(tmp_path)
+    assert error.code == "unusable-model"
+    assert "\n" not in str(error)
 
 
 def test_text_only_model_raises_permanent_error(tmp_path: Path) -> None:
     config = transformers.LlamaConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     config.save_pretrained(tmp_path)
-    assert (
-        refusal(str(tmp_path))
-        == f"{tmp_path}: llama is not a model that reads images and answers in text. Choose another model"
-    )
+    error = refusal(tmp_path)
+    assert error.code == "unusable-model"
+    assert "llama" in str(error)
 
 
 def test_model_without_a_chat_template_raises_permanent_error(tmp_path: Path) -> None:
     folder = save_qwen(tmp_path)
     (folder / "chat_template.jinja").unlink()
-    assert "no chat template" in refusal(str(folder))
+    assert refusal(folder).code == "unusable-model"
 
 
 def test_unavailable_model_raises_a_one_line_error_without_the_token() -> None:
@@ -541,12 +541,13 @@ def test_unavailable_model_raises_a_one_line_error_without_the_token() -> None:
         "try:\n"
         "    loaded('nobody/has-this-model')\n"
         "except PermanentError as error:\n"
-        "    print(error)\n"
+        "    print(error.with_codes())\n"
     )
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_TOKEN": "hf_thisIsSecret"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=300
     )
-    assert done.stdout.startswith("nobody/has-this-model: cannot be loaded: ")
+    assert codes(done.stdout) == ["unusable-model"]
+    assert "nobody/has-this-model" in done.stdout
     assert done.stdout.count("\n") == 1
     assert "hf_thisIsSecret" not in done.stdout + done.stderr

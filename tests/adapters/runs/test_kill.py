@@ -90,7 +90,7 @@ def kill_and_go_on(
             while number % 3 != 2 and len(asked(server)) < enough and child.poll() is None:
                 time.sleep(0.001)
             child.kill()
-            _, stderr = child.communicate()
+            _, stderr = child.communicate(timeout=60)
         assert "Traceback" not in stderr
         now = stored(out)
         assert now.items() >= kept.items()

@@ -28,6 +28,7 @@ from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny
 from tests.builders import scene
 from tests.cli.process import spotball
 from tests.conftest import examples
+from tests.failures import codes
 
 SCENES = tuple(scene(str(number)) for number in range(1, 6))
 SKIP = replace(QUICK, skip_refused=True)
@@ -236,7 +237,7 @@ class Filtering(OpenAIProtocol):
     def read(self, *request: object) -> ReceivedRequest:  # type: ignore[override]
         asked = super().read(*request)  # type: ignore[arg-type]
         if any(data in self.pictures for _, data in asked.pictures):
-            raise BadRequest("The image is too large", code="invalid_image", field="messages")
+            raise BadRequest("Image too large", code="invalid_image", field="messages")
         return asked
 
 
@@ -252,7 +253,7 @@ class TestCommand:
             yield started
 
     OPTIONS = ("--prompt", "base,cue", "--samples", "3")
-    MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: The image is too large"
+    MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: Image too large"
 
     def test_run_without_skip_refused_reports_missing_replies_and_exits_1(
         self, data: Path, tmp_path: Path, server: LoopbackServer
@@ -285,7 +286,7 @@ class TestCommand:
         # An excluded image is missing from the responses. It must not count as unparsed.
         assert ("soccer", "2") not in {(row["sport"], row["image"]) for row in rows(out)}
         assert query(out, "SELECT sport, image, prompt, message FROM refused ORDER BY prompt") == [
-            ("soccer", "2", prompt, "127.0.0.1: HTTP 400: The image is too large") for prompt in ("base", "cue")
+            ("soccer", "2", prompt, "127.0.0.1: HTTP 400: Image too large") for prompt in ("base", "cue")
         ]
         score = spotball("score", out, "--bootstrap", "0", "--format", "csv", "--by", "respondent")
         assert score.returncode == 0, said(score)
@@ -308,5 +309,5 @@ class TestCommand:
             server.always(None)
             done = run(data, tmp_path / "run", server.url, *self.OPTIONS, "--seed", str(2**63), "--concurrency", "1")
             assert server.log()["requests"] == 1
-        assert done.returncode == 2
-        assert "HTTP 400: seed is" in done.stderr.splitlines()[-1]
+        assert (done.returncode, codes(done.stderr)) == (2, ["request-rejected"])
+        assert "HTTP 400: seed " in done.stderr.splitlines()[-1]

@@ -206,7 +206,9 @@ class TestFaults:
         provider = failing(99)
         runner = start(tmp_path, provider, (BASE, 50))
         assert isinstance(runner.error, StormError)
-        assert str(runner.error) == f"{STORM} requests in a row failed on every attempt; the last error: busy 2"
+        assert runner.error.code == "too-many-failures"
+        assert str(STORM) in str(runner.error)
+        assert str(runner.error).endswith("busy 2")
         assert runner.tally.requests <= 3 * (STORM + QUICK.concurrency)
         assert replies(tmp_path) == {}
 
@@ -305,8 +307,8 @@ class TestLimits:
     def test_retry_after_above_the_limit_ends_the_run(self, tmp_path: Path) -> None:
         error = TransientError("quota is used up", status=429, retry_after=86400)
         runner = start(tmp_path, failing(1, error), (BASE, 10))
-        pause = "the server requested a pause of 86,400 s, but a run waits at most 3,600 s"
-        assert runner.why == f"{pause}: quota is used up"
+        assert runner.why is not None
+        assert all(value in runner.why for value in ("86,400 s", "3,600 s", "quota"))
         assert runner.error is None
 
 
@@ -322,8 +324,9 @@ class TestNoMemory:
         provider.fault = fault
         runner = start(tmp_path, provider, (BASE, 2))
         assert runner.error is None
-        message = "not enough memory to read the response. Lower --concurrency or --max-response-mb"
-        assert runner.tally.refused == {("soccer", "2", "base"): message}
+        ((question, message),) = runner.tally.refused.items()
+        assert question == ("soccer", "2", "base")
+        assert "--max-response-mb" in message
         assert len(replies(tmp_path)) == 4
 
     def test_run_ends_if_no_new_thread_can_be_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

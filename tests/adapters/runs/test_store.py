@@ -53,13 +53,12 @@ class TestIdentity:
             write(store, record("D5"))
             other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
             other["prompt base"] = {"version": "2", "digest": "cd"}
-            with pytest.raises(OptionError) as error:
+            with raises(OptionError, "different-settings") as error:
                 store.claim(other)
             assert store.identity() == IDENTITY
         said = str(error.value)
-        assert "temperature: 0.6 -> 0.8\n" in said
-        assert "base_url: not set -> http://x/v1\n" in said
-        assert "prompt base: version 1, digest ab -> version 2, digest cd\n" in said
+        for part in ("temperature: 0.6 -> 0.8", "base_url: ", "-> http://x/v1", "prompt base: ", "ab -> ", "cd"):
+            assert part in said
         assert "provider" not in said
 
     def test_claim_may_add_a_prompt(self, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def serving_at(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
             yield child
         finally:
             child.kill()
-            child.communicate()
+            child.communicate(timeout=60)
 
 
 class Visitor:

@@ -209,7 +209,7 @@ def serving(folder: Path, *, env: Mapping[str, str] | None = None) -> Iterator[t
             yield address_of(child), child
         finally:
             child.terminate()
-            child.communicate()
+            child.communicate(timeout=60)
 
 
 def address_of(child: subprocess.Popen[str]) -> str:

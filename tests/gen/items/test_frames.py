@@ -112,25 +112,22 @@ class TestPictures:
 
 class TestSize:
     @pytest.mark.parametrize(
-        ("size", "settings", "message"),
+        ("size", "settings", "values"),
         [
-            (
-                (96, 160),
-                {},
-                r'vertical video of 96x160 pixels: .* keeps 36% .*frames\.min_kept is 0\.7\. Set frames\.fit = "pad"',
-            ),
-            ((320, 96), {}, r"video of 320x96 pixels: .* keeps 50%"),
-            ((96, 160), {"min_kept": 0}, r"images of 160x96 would enlarge it 1\.67 times"),
-            ((128, 76), {}, r"128x76 pixels: images of .* would enlarge it 1\.2. times.* Raise it"),
+            ((96, 160), {}, ("96x160", "36%", "frames.min_kept", "0.7", 'frames.fit = "pad"')),
+            ((320, 96), {}, ("320x96", "50%", "frames.min_kept")),
+            ((96, 160), {"min_kept": 0}, ("160x96", "1.67")),
+            ((128, 76), {}, ("128x76", "1.2")),
         ],
     )
     def test_video_that_would_be_cropped_or_enlarged_too_much_is_an_error(
-        self, tmp_path: Path, size: tuple[int, int], settings: dict[str, Any], message: str
+        self, tmp_path: Path, size: tuple[int, int], settings: dict[str, Any], values: tuple[str, ...]
     ) -> None:
         write_video(tmp_path / "a.mkv", [np.full((size[1], size[0], 3), 90, np.uint8)], [0])
         reader = PyAV(PyAVSettings(**settings), Context(tmp_path, Grid(6, 10, 160, 96)))
-        with raises(VideoError, "unusable-video"):
+        with raises(VideoError, "unusable-video") as caught:
             list(reader.read(source_of(tmp_path / "a.mkv")))
+        assert all(value in str(caught.value) for value in values)
 
     @pytest.mark.parametrize(
         ("size", "settings"),

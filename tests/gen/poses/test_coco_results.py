@@ -71,24 +71,24 @@ def test_read_people_interprets_the_third_number_as_confidence_or_flag(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "where", "found"),
     [
-        ("x", "file: found str, expected a list of results, or an object with the keys `images` and `annotations`"),
-        ([{"image_id": 1, "keypoints": FLAT[:-1]}], r"0\.keypoints: .* at least 51 items"),
-        ([result(), {"keypoints": FLAT}], r"1\.image_id: found nothing, expected `image_id` or `file_name`"),
-        (
-            [result(keypoints=[1.0, 2.0, 1.5, *FLAT[3:]])],
-            r"0\.keypoints: found the confidence 1\.5, expected confidences",
-        ),
-        ([result(keypoints=[1.0, 2.0, 2, *FLAT[3:]])], r"0\.keypoints: found the confidence 2,"),
-        ({"annotations": []}, "images: found nothing, expected a list"),
-        ({"images": [], "annotations": [result(3)]}, r"annotations\.0\.image_id: found 3, expected the id of one"),
-        ({"images": [{"id": 3}], "annotations": []}, r"images\.0\.file_name: found nothing"),
+        ("x", "invalid-value:file", "str"),
+        ([{"image_id": 1, "keypoints": FLAT[:-1]}], "invalid-value:0.keypoints", "[10, 20, 0.5"),
+        ([result(), {"keypoints": FLAT}], "invalid-value:1.image_id", ""),
+        ([result(keypoints=[1.0, 2.0, 1.5, *FLAT[3:]])], "invalid-value:0.keypoints", "1.5"),
+        ([result(keypoints=[1.0, 2.0, 2, *FLAT[3:]])], "invalid-value:0.keypoints", "2"),
+        ({"annotations": []}, "invalid-value:images", ""),
+        ({"images": [], "annotations": [result(3)]}, "invalid-value:annotations.0.image_id", "3"),
+        ({"images": [{"id": 3}], "annotations": []}, "missing-value:images.0.file_name", ""),
     ],
 )
-def test_read_people_of_an_invalid_file_is_an_error(content: object, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=rf"keypoints\.json: {message}"):
-        read_people(write(tmp_path, content), 0)
+def test_read_people_of_an_invalid_file_is_an_error(content: object, where: str, found: str, tmp_path: Path) -> None:
+    path = write(tmp_path, content)
+    with raises(InputError, where) as caught:
+        read_people(path, 0)
+    assert caught.value.file == str(path)
+    assert found in caught.value.problems[0].found
 
 
 class TestNames:

@@ -67,7 +67,7 @@ def test_estimate_returns_the_keypoints_of_synthetic_people(
 
 
 def test_crops_find_people_that_are_too_small_in_the_whole_image(tmp_path: Path) -> None:
-    """Check a person so small that the image has none of the person's pixels at a tenth of its size."""
+    """Check a person so small that the image does not contain the person's pixels at a tenth of its size."""
     small = (306, 106, 313, 113)
     model = write_pose_model(tmp_path / "m.onnx", **OPEN)
     one, pixels = scene("1", players=[small]), picture(small)
@@ -110,13 +110,13 @@ def test_crop_window_is_clipped_to_the_image() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "message"),
-    [({"task": "detect"}, "made for the task 'detect'. Export a model with"), ({"imgsz": "x"}, "cannot be read")],
+    ("metadata", "value"), [({"task": "detect"}, "task 'detect'"), ({"imgsz": "x"}, "malformed node")]
 )
-def test_model_with_wrong_metadata_is_an_error(metadata: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_model_with_wrong_metadata_is_an_error(metadata: dict[str, str], value: str, tmp_path: Path) -> None:
     model = write_pose_model(tmp_path / "m.onnx", metadata=metadata)
-    with raises(OptionError, "unusable-model"):
+    with raises(OptionError, "unusable-model") as caught:
         estimated(model, scene("1", players=[RED]), picture(RED))
+    assert value in str(caught.value)
 
 
 def test_model_without_keypoints_is_an_error(tmp_path: Path) -> None:

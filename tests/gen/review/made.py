@@ -62,7 +62,7 @@ def reviewing(folder: Path, *, reviewer: str = "anna", port: int = 0) -> Iterato
             yield link[0].strip(), child
         finally:
             child.kill()
-            child.communicate()
+            child.communicate(timeout=60)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from spotball_gen.review.apply import apply_review, with_decisions
 from spotball_gen.review.material import ORIGINAL, pieces
 from spotball_gen.review.store import Decision, Key, ReviewStore, Verdict
 from tests.cli.process import spotball
+from tests.failures import codes
 from tests.gen.review.made import plain_dataset
 
 SCENES = synthetic_scenes(5)
@@ -177,10 +178,10 @@ def test_interrupted_apply_review_can_be_repeated(
 def test_apply_review_without_a_review_or_without_images_left_exits_with_status_2(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path, images=1)
     done = spotball("gen", "apply-review", str(folder))
-    assert (done.returncode, "has not been reviewed" in done.stderr) == (2, True)
+    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
     made = (folder / "scenes.jsonl").read_bytes()
     with ReviewStore(folder) as store:
         decide(store, "anna", SCENES[0].key, Decision("reject", "other"))
     done = spotball("gen", "apply-review", str(folder))
-    assert (done.returncode, "no images, because the review excluded all of them" in done.stderr) == (2, True)
+    assert (done.returncode, codes(done.stderr)) == (2, ["no-data"])
     assert (folder / "scenes.jsonl").read_bytes() == made

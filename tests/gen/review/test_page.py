@@ -193,7 +193,7 @@ def test_review_survives_a_page_reload_and_a_killed_server(tmp_path: Path, brows
         press(page, "u")
         at(page, 2)
         child.kill()
-        child.wait()
+        child.wait(timeout=60)
         press(page, "a")
         expect(page.locator("#trouble")).to_contain_text("Not stored yet")
         # A decision that is not stored is not shown as stored.

@@ -14,6 +14,7 @@ from spotball_core.io.scenes import read_scenes
 from spotball_core.service.web import HEADERS
 from spotball_gen.review.store import ReviewStore
 from tests.cli.process import spotball
+from tests.failures import codes
 from tests.gen.review.made import by_id, client, plain_dataset, reviewing, sent
 
 
@@ -232,31 +233,41 @@ def test_request_for_a_deleted_image_gets_404(tmp_path: Path) -> None:
         assert page.get("/images/without/0").status_code == 404
 
 
-@pytest.mark.parametrize("path", [None, "../secret.png", "/etc/passwd", "images/link.png", "images/none.png", "images"])
-def test_image_path_missing_or_outside_the_dataset_is_an_error(tmp_path: Path, path: str | None) -> None:
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (None, "invalid-path"),
+        ("../secret.png", "invalid-value"),
+        ("/etc/passwd", "invalid-value"),
+        ("images/link.png", "invalid-path"),
+        ("images/none.png", "invalid-path"),
+        ("images", "invalid-path"),
+    ],
+)
+def test_image_path_missing_or_outside_the_dataset_is_an_error(tmp_path: Path, path: str | None, code: str) -> None:
     folder = plain_dataset(tmp_path / "ds", images=1)
     (tmp_path / "secret.png").write_bytes(b"secret")
     (folder / "images" / "link.png").symlink_to(tmp_path / "secret.png")
     line = json.loads((folder / "scenes.jsonl").read_text())
     (folder / "scenes.jsonl").write_text(json.dumps({**line, "path": path}))
     done = spotball("gen", "review", str(folder), "--status")
-    assert done.returncode == 2
-    assert "scenes.jsonl:1: path: found" in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, [code])
+    assert "scenes.jsonl:1: path: " in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "code", "value"),
     [
-        (["--reviewer", " "], "--reviewer"),
-        (["--reviewer", "a\nb"], "--reviewer"),
-        (["--reviewer", "x" * 101], "--reviewer"),
-        (["--host", "256.1.1.1"], "--host 256.1.1.1"),
+        (["--reviewer", " "], "invalid-option", "--reviewer"),
+        (["--reviewer", "a\nb"], "invalid-option", "--reviewer"),
+        (["--reviewer", "x" * 101], "invalid-option", "--reviewer"),
+        (["--host", "256.1.1.1"], "unusable-address", "--host 256.1.1.1"),
     ],
 )
-def test_invalid_reviewer_or_host_is_an_error(tmp_path: Path, options: list[str], said: str) -> None:
+def test_invalid_reviewer_or_host_is_an_error(tmp_path: Path, options: list[str], code: str, value: str) -> None:
     done = spotball("gen", "review", str(plain_dataset(tmp_path, images=1)), *options)
-    assert done.returncode == 2
-    assert said in done.stderr
+    assert (done.returncode, codes(done.stderr)) == (2, [code])
+    assert value in done.stderr
 
 
 def test_review_commands_without_a_dataset_exit_with_2(tmp_path: Path) -> None:

@@ -169,20 +169,20 @@ def test_two_videos_with_the_same_box_file_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "named"),
     [
         ({"format": "xml"}, "coco"),
-        ({"format": "yolo"}, "expected classes by number"),
-        ({"format": "mot"}, "expected classes by number"),
+        ({"format": "yolo"}, "classes"),
+        ({"format": "mot"}, "classes"),
         ({"format": "coco", "classes": {"dog": "animal"}}, "player"),
-        ({"format": "coco", "frame_name": "{match}"}, "expected `frame_name` with no placeholders except {video}"),
-        ({"format": "coco", "frame_name": "{frame:q}"}, "Unknown format code"),
-        ({"format": "coco", "path": "{"}, "expected `path` with no placeholders except"),
+        ({"format": "coco", "frame_name": "{match}"}, r"`frame_name`.+'\{match\}'"),
+        ({"format": "coco", "frame_name": "{frame:q}"}, r"`frame_name`.+'\{frame:q\}'"),
+        ({"format": "coco", "path": "{"}, "`path`"),
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )
-def test_invalid_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+def test_invalid_settings_are_refused(wrong: dict[str, Any], named: str) -> None:
+    with pytest.raises(ValidationError, match=named):
         FileSettings.model_validate({"path": "boxes", **wrong})
 
 

@@ -179,9 +179,9 @@ def test_missing_or_unsuitable_model_raises_option_error(model: Path, tmp_path: 
 
 def test_non_finite_output_or_missing_ball_raises_value_error(model: Path, tmp_path: Path) -> None:
     broken = save_inpainting(tmp_path / "broken", vae="broken")
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match="finite"):
         stage(broken, tmp_path).process([item_of(picture(), tmp_path, ball=BALL)])
-    with pytest.raises(ValueError, match="no ball to inpaint"):
+    with pytest.raises(ValueError, match="ball"):
         stage(model, tmp_path).process([item_of(picture(), tmp_path)])
 
 
@@ -198,10 +198,10 @@ def test_hub_model_without_network_raises_option_error(tmp_path: Path) -> None:
         "from tests.gen.stages.test_inpaint_stable_diffusion import BALL, StableDiffusion, picture\n"
         "work = Path(sys.argv[1]); settings = StableDiffusion.Settings(device='cpu')\n"
         "try: StableDiffusion(settings, context_of(work)).process([item_of(picture(), work, ball=BALL)])\n"
-        "except ValueError as error: print(type(error).__name__, error)"
+        "except ValueError as error: print(type(error).__name__, error.code, error)"
     )
     assert printed_offline(code, tmp_path).startswith(
-        "OptionError inpaint: stable-diffusion-v1-5/stable-diffusion-inpainting: cannot be loaded: "
+        "OptionError unusable-model inpaint: stable-diffusion-v1-5/stable-diffusion-inpainting: "
     )
 
 

@@ -122,7 +122,7 @@ def server(tmp_path: Path) -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{serving.server_port}"
     serving.shutdown()
-    thread.join()
+    thread.join(timeout=60)
     serving.server_close()
 
 

@@ -114,8 +114,11 @@ def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Pa
     a, b = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
     assert {row[2] for row in b} == {"our-team"}
     assert [(*row[:2], RESPONDENT, *row[3:]) for row in b] == a
-    for name, options in (("x.csv", ("--respondent", " ")), ("x", ("--respondent", "us", "--format", "release"))):
-        with pytest.raises(OptionError, match="--respondent"):
+    for name, where, options in (
+        ("x.csv", "invalid-option", ("--respondent", " ")),
+        ("x", "conflicting-options", ("--respondent", "us", "--format", "release")),
+    ):
+        with raises(OptionError, f"{where}:--respondent"):
             exported(study, tmp_path / name, *options)
         assert not (tmp_path / name).exists()
 

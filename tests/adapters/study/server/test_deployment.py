@@ -153,7 +153,7 @@ def test_participant_finishes_the_study_behind_caddy_with_https(tmp_path: Path, 
                 context.close()
             finally:
                 server.terminate()
-                server.communicate()
+                server.communicate(timeout=60)
     assert only(folder)[0].stage == "finished"
 
 

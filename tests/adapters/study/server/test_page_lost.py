@@ -243,7 +243,7 @@ def test_page_loses_no_clicks_when_the_server_is_killed_and_restarted(tmp_path: 
         visitor.images(range(1, 3))
         visitor.click((1, 1))
         os.kill(server.pid, signal.SIGKILL)
-        server.wait()
+        server.wait(timeout=60)
         visitor.click((1, 2))
         expect(visitor.page.locator("#saving")).to_have_text(NOT_SAVED)
     with serving_at(folder, port):

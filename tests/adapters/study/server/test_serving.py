@@ -117,7 +117,7 @@ def kill_and_go_on(folder: Path, *, people: int, kills: int, rng: random.Random)
                         person.join(60)
             finally:
                 child.kill()
-                _, stderr = child.communicate()
+                _, stderr = child.communicate(timeout=60)
             assert "Traceback" not in stderr
         total = check_stored(folder, clicking, running=number < kills)
         assert total >= before
@@ -230,7 +230,7 @@ def test_full_disk_is_answered_with_503_and_no_acknowledged_event_is_lost(tmp_pa
                 cookies = client.cookies
         finally:
             child.kill()
-            _, stderr = child.communicate()
+            _, stderr = child.communicate(timeout=60)
     assert "Traceback" not in stderr
     assert "study.sqlite: " in stderr
     with serving(folder) as (url, _), httpx.Client(base_url=url, cookies=cookies) as client:
@@ -255,7 +255,7 @@ def test_serve_demo_shows_all_images() -> None:
                 assert {client.get(item["image"]).status_code for item in state["trials"]} == {200}
         finally:
             child.terminate()
-            _, stderr = child.communicate()
+            _, stderr = child.communicate(timeout=60)
     assert child.returncode == 0
     assert "Traceback" not in stderr
 

@@ -11,7 +11,7 @@ from PIL import Image
 from spotball_adapters.study.setup.check import check
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.init import init_study
-from spotball_core.errors import OptionError
+from spotball_core.errors import InputError, OptionError
 from spotball_core.io.scenes import read_scenes, write_scenes
 from tests.adapters.run_process import here
 from tests.adapters.study.made import change, choices, dataset
@@ -85,8 +85,8 @@ def test_check_reports_images_without_ball_cells(folder: Path) -> None:
         (r"practice = .*", "practice = []", "lists.1 (soccer): there is no practice image"),
         (r"practice = .*", 'practice = ["13"]', "lists.1 (soccer): practice image 13 is also an attention check"),
         (r"practice = .*", 'practice = ["14"]', "lists.1 (soccer): the ball is visible in practice image 14"),
-        (r"seed = 0", "seed = -1", "seed: found -1"),
-        (r'"14"', '"99"', "lists.1.checks: found soccer/99, expected an image in the dataset"),
+        (r"seed = 0", "seed = -1", "seed: ... -1"),
+        (r'"14"', '"99"', "lists.1.checks: ... soccer/99"),
     ],
 )
 def test_check_reports_the_problem_in_study_toml(folder: Path, pattern: str, becomes: str, said: str) -> None:
@@ -99,7 +99,9 @@ def test_check_reports_the_problem_in_study_toml(folder: Path, pattern: str, bec
     assert n >= 1
     (folder / CONFIG).write_text(text, encoding="utf-8")
     (line,) = check(folder)
-    assert line.startswith(f"{folder / CONFIG}: {said}")
+    start, *values = said.split("... ")
+    assert line.startswith(f"{folder / CONFIG}: {start}")
+    assert all(value in line for value in values)
 
 
 def test_check_reports_a_practice_image_that_is_shown_again(folder: Path) -> None:
@@ -111,9 +113,9 @@ def test_check_reports_a_practice_image_that_is_shown_again(folder: Path) -> Non
 
 def test_check_without_study_toml_reports_the_missing_file(tmp_path: Path) -> None:
     (line,) = check(tmp_path)
-    assert line.startswith(
-        f"{tmp_path / CONFIG}: file: found no such file, expected a study that `spotball study init` made (TOML)"
-    )
+    assert line.startswith(f"{tmp_path / CONFIG}: file: ")
+    with raises(InputError, "missing-file:file"):
+        read_config(tmp_path)
 
 
 class TestExample:

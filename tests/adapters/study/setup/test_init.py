@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from PIL import Image
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.study.made import change, choices, dataset, study
 from tests.adapters.study.people import command
@@ -78,15 +79,17 @@ class TestInit:
             init_study(tmp_path / "data", folder)
 
     @pytest.mark.parametrize(
-        ("options", "says"),
+        ("options", "where"),
         [
             ({"sports": ("golf",)}, "unknown-name:--sport"),
             ({"images": 7}, "invalid-option:--images"),
             ({"task": "choice", "sports": ("soccer",)}, "conflicting-options"),
         ],
     )
-    def test_init_with_invalid_options_is_an_error(self, tmp_path: Path, options: dict[str, object], says: str) -> None:
-        with raises(OptionError, says):
+    def test_init_with_invalid_options_is_an_error(
+        self, tmp_path: Path, options: dict[str, object], where: str
+    ) -> None:
+        with raises(OptionError, where):
             init_study(dataset(tmp_path / "data"), tmp_path / "study", **options)  # type: ignore[arg-type]
         assert not (tmp_path / "study" / CONFIG).exists()
 
@@ -150,10 +153,10 @@ class TestInit:
         assert sorted(design.trials("list-0", 1)[0].options) == ["cup", "kettle", "vase"]
 
 
-def said_of(folder: Path) -> list[str]:
-    with pytest.raises(InputError) as error:
+def problems_of(folder: Path) -> tuple[Problem, ...]:
+    with pytest.raises(InputError) as caught:
         load(folder)
-    return [line.removeprefix(f"{folder / CONFIG}: ") for line in str(error.value).splitlines()]
+    return caught.value.problems
 
 
 class TestWhatIsWrong:
@@ -172,18 +175,27 @@ class TestWhatIsWrong:
                 '# code = "XXXXXXXX"': 'code = "x"\nurl = "javascript:alert(1)"',
             },
         )
-        *others, last = said_of(folder)
-        unknown = "expected a known key. Remove it or correct its spelling. Known keys: base, bonus, currency"
-        assert others == [
-            "dataset: found nothing, expected a value. Add dataset",
-            "seed: found -1, expected greater than or equal to 0",
-            "clicks.per_image: found 0, expected greater than or equal to 1",
-            f'pay.color: found "red", {unknown}',
-            "completion.url: found \"javascript:alert(1)\", expected text that matches '^https?://[^\\s]+$'",
-            "exclusion.checks: found \"some\", expected 'any', 'all' or 'none'",
+        problems = problems_of(folder)
+        assert {one.file for one in problems} == {str(folder / CONFIG)}
+        assert [(one.code, one.field) for one in problems] == [
+            ("missing-value", "dataset"),
+            ("invalid-value", "seed"),
+            ("invalid-value", "clicks.per_image"),
+            ("unknown-key", "pay.color"),
+            ("invalid-value", "completion.url"),
+            ("invalid-value", "exclusion.checks"),
+            ("unknown-key", "data"),
         ]
-        assert last.startswith('data: found "../data", expected a known key.')
-        assert "Did you mean 'dataset'?" in last
+        assert [one.found for one in problems[1:]] == [
+            "-1",
+            "0",
+            '"red"',
+            '"javascript:alert(1)"',
+            '"some"',
+            '"../data"',
+        ]
+        assert "base, bonus, currency" in problems[3].fix
+        assert "'dataset'" in problems[-1].fix
 
     def test_load_reports_lists_that_do_not_fit_the_dataset(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -191,28 +203,34 @@ class TestWhatIsWrong:
         change(folder, {images: '"1", "1", "77"', "explanations = 6": "explanations = 4"})
         again = '\n[[lists]]\nname = "soccer"\nsport = "soccer"\nimages = ["1"]\nchecks = ["7", "8"]\n'
         change(folder, {"# The instructions show": f"{again}\n# The instructions show"})
-        assert said_of(folder) == [
-            "lists: found 'soccer' twice, expected a different name for each list",
-            "lists.1: found soccer/1 twice, expected each image at most once in `images` and `checks`",
-            "explanations: found 4, expected at most 3, the number of images in list 1",
-            "lists.1.images: found soccer/77, expected an image in the dataset",
-            "lists.2.checks: found 2, expected at most 1, the number of images",
-            "explanations: found 4, expected at most 1, the number of images in list 2",
+        problems = problems_of(folder)
+        assert {one.code for one in problems} == {"invalid-value"}
+        assert [(one.field, one.found.split()[0]) for one in problems] == [
+            ("lists", "'soccer'"),
+            ("lists.1", "soccer/1"),
+            ("explanations", "4"),
+            ("lists.1.images", "soccer/77"),
+            ("lists.2.checks", "2"),
+            ("explanations", "4"),
         ]
+        assert [re.findall(r"\d+", problems[i].expected) for i in (2, 4, 5)] == [["3", "1"], ["1"], ["1", "2"]]
 
     def test_load_reports_checks_without_ball_cells(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
         scenes = tmp_path / "data/scenes.jsonl"
         scenes.write_text(scenes.read_text(encoding="utf-8").replace('["C2"]', "null"), encoding="utf-8")
-        said = said_of(folder)
-        assert said[0] == "lists.1.checks: found soccer/7 without ball cells, expected an image with ball cells"
-        assert len(said) == 3
+        assert [(one.code, one.field, one.found.split()[0]) for one in problems_of(folder)] == [
+            ("invalid-value", "lists.1.checks", "soccer/7"),
+            ("invalid-value", "lists.1.checks", "soccer/8"),
+            ("invalid-value", "lists.1.practice", "soccer/9"),
+        ]
 
     def test_load_reports_a_stimulus_without_an_image(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
         stimuli = tmp_path / "data/stimuli.csv"
         stimuli.write_text(stimuli.read_text(encoding="utf-8").replace(",2.png,", ",,"), encoding="utf-8")
-        assert said_of(folder) == ["lists.1.images: found gaze/2 without an image path, expected an image with a path"]
+        (problem,) = problems_of(folder)
+        assert (problem.code, problem.field, problem.found.split()[0]) == ("invalid-value", "lists.1.images", "gaze/2")
 
     def test_load_reports_unusable_images(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -221,10 +239,15 @@ class TestWhatIsWrong:
         (images / "2.png").write_bytes(b"no image")
         Image.new("RGB", (10, 10)).save(images / "3.png")
         Image.new("RGB", (640, 360)).save(images / "4.png", format="TIFF")
-        said = said_of(folder)
-        assert len(said) == 4
-        assert "no such file" in said[0]
-        assert "10 x 10 pixels, expected 640 x 360, the size in scenes.jsonl" in said[2]
+        problems = problems_of(folder)
+        assert [(one.code, one.field, Path(one.file).name) for one in problems] == [
+            ("missing-file", "image", "1.png"),
+            ("unreadable-file", "image", "2.png"),
+            ("invalid-value", "image", "3.png"),
+            ("unreadable-file", "image", "4.png"),
+        ]
+        assert "10 x 10" in problems[2].found
+        assert "640 x 360" in problems[2].expected
 
     def test_load_reports_images_outside_the_dataset(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
@@ -233,11 +256,12 @@ class TestWhatIsWrong:
         scenes = tmp_path / "data/scenes.jsonl"
         text = scenes.read_text(encoding="utf-8").replace("images/soccer/2.png", "images/link.png")
         scenes.write_text(text, encoding="utf-8")
-        (said,) = said_of(folder)
-        assert "found a link to a place outside the folder, expected a file in" in said
+        with raises(InputError, "invalid-path:image"):
+            load(folder)
         scenes.write_text(text.replace("images/soccer/1.png", "../secret.png"), encoding="utf-8")
-        (said,) = said_of(folder)
-        assert 'path: found "../secret.png", expected a path relative to' in said
+        with raises(InputError, "invalid-value:path:1") as caught:
+            load(folder)
+        assert caught.value.problems[0].found == '"../secret.png"'
 
     def test_load_of_a_folder_without_study_toml_is_an_error(self, tmp_path: Path) -> None:
         with raises(InputError, "invalid-toml:file"):
@@ -249,13 +273,18 @@ class TestWhatIsWrong:
             load(tmp_path)
 
     @pytest.mark.parametrize(
-        "row", ["20,front,1,cup,0.png,cup,0", "20,front,1,cup+vase,0.png,dog,0", "0,front,1,a+b,c,a,0"]
+        ("row", "where"),
+        [
+            ("20,front,1,cup,0.png,cup,0", "invalid-value:objects:13"),
+            ("20,front,1,cup+vase,0.png,dog,0", "invalid-value:gaze_target:13"),
+            ("0,front,1,a+b,c,a,0", "invalid-value:stimulus_id:2"),
+        ],
     )
-    def test_load_with_invalid_or_duplicate_stimuli_is_an_error(self, tmp_path: Path, row: str) -> None:
+    def test_load_with_invalid_or_duplicate_stimuli_is_an_error(self, tmp_path: Path, row: str, where: str) -> None:
         folder = choices(tmp_path)
         with (tmp_path / "data/stimuli.csv").open("a", encoding="utf-8") as file:
             file.write(row + "\n")
-        with raises(InputError, "invalid-value"):
+        with raises(InputError, where):
             load(folder)
 
 
@@ -268,6 +297,6 @@ class TestTexts:
         (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
         assert read_config(folder).texts.debriefing == "So *long*."
         (folder / "bye.md").unlink()
-        assert said_of(folder)[0].startswith(
-            'texts.debriefing: found {"file": "bye.md"}, expected a readable UTF-8 text'
-        )
+        with raises(InputError, "invalid-value:texts.debriefing") as caught:
+            load(folder)
+        assert caught.value.problems[0].found == '{"file": "bye.md"}'

@@ -80,7 +80,7 @@ def test_read_boxes_of_an_empty_output_is_empty() -> None:
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf])
 def test_read_boxes_with_nan_or_infinity_is_an_error(broken: float) -> None:
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="NaN"):
         read(output_of((320.0, 300.0, 40.0, 40.0, 0.0, 0.0, broken)))
 
 

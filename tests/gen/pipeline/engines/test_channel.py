@@ -23,7 +23,7 @@ def test_channel_keeps_order_for_any_capacity_and_batch_size(count: int, room: i
     giver = threading.Thread(target=give)
     giver.start()
     batches = list(channel.batches(size))
-    giver.join()
+    giver.join(timeout=60)
     assert [one for batch in batches for one in batch] == list(range(count))
     assert all(1 <= len(batch) <= size for batch in batches)
 

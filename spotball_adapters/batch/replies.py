@@ -122,6 +122,6 @@ def _of_openai(file: str, number: int, record: Mapping[str, Any]) -> Received | 
     try:
         return Received(file, number, name, chat_answer(body if isinstance(body, dict) else {}), None)
     except MalformedReplyError as error:
-        return Problem("unreadable-file", file, number, "response.body", str(error), "a chat completion")
+        return Problem("invalid-value", file, number, "response.body", str(error), "a chat completion")
     except HostFailedError as error:
         return Received(file, number, name, None, str(error))

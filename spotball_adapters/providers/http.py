@@ -133,7 +133,6 @@ def checked_url(url: str, *, versioned: bool = False) -> httpx.URL:
         raise OptionError(
             f"must not contain a user name, a query{allowed} or a fragment. "
             "Remove it, and set keys as environment variables",
-            code="conflicting-options",
             field="--base-url",
         )
     return parsed

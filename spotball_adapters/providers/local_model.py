@@ -133,26 +133,26 @@ def loaded(name: str) -> LocalModel:
             raise PermanentError(
                 f"{config.model_type} is not a model that reads images and answers in text. Choose another model",
                 code="unusable-model",
-                field=name,
+                file=name,
             )
         processor = _processor(source, config)
         if not getattr(processor, "chat_template", None):
             raise PermanentError(
-                "the model has no chat template. Choose an instruction-tuned model", code="unusable-model", field=name
+                "the model has no chat template. Choose an instruction-tuned model", code="unusable-model", file=name
             )
         model = AutoModelForImageTextToText.from_pretrained(
             source, dtype=torch.float32 if device == "cpu" else torch.bfloat16
         )
         model.to(device).eval()
     except (OSError, ValueError, ImportError) as error:
-        raise PermanentError(f"cannot be loaded: {one_line(error)}", code="unusable-model", field=name) from error
+        raise PermanentError(f"cannot be loaded: {one_line(error)}", code="unusable-model", file=name) from error
     except RuntimeError as error:
         if not is_no_memory(error):
             raise
         raise PermanentError(
             f"{device_name(device)} does not have enough memory for the model. Choose a smaller model",
             code="out-of-memory",
-            field=name,
+            file=name,
         ) from error
     return LocalModel(name, device, model, processor)
 

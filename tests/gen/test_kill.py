@@ -21,6 +21,7 @@ import pytest
 from spotball_core.io.scenes import read_scenes
 from tests.disks import small_disk
 from tests.gen.runs import command, environment, files, install, query, run_process, write_config, write_videos
+from tests.waiting import until
 
 SLOW = {"filter": {"reject_every": 7, "seconds": 0.01}, "inpaint": {"seconds": 0.01}}
 
@@ -93,8 +94,7 @@ def kill_and_go_on(
             # Half of the kills come during the work. The others come at any time from start to end.
             if number % 2:
                 enough = len(kept) + rng.randrange(1, 60)
-                while child.poll() is None and len(_safely(out)) < enough:
-                    time.sleep(0.002)
+                until(lambda enough=enough: child.poll() is not None or len(_safely(out)) >= enough)
             else:
                 time.sleep(rng.uniform(0.2, 2.5))
             child.kill()

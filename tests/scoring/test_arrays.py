@@ -241,5 +241,5 @@ def test_score_arrays_excludes_masked_images() -> None:
     )
     with raises(DistributionError, "invalid-distribution:sample_weight"):
         score_arrays(guesses, truth, sample_weight=np.ma.array([1, 1, 1], mask=[0, 0, 1]))
-    with raises(GridError, "invalid-boxes:boxes"):
+    with raises(GridError, "invalid-grid:boxes"):
         score_arrays(guesses, truth, players=np.ma.masked_equal(boxes, 200))

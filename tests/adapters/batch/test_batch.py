@@ -300,7 +300,7 @@ class TestWhatIsWrong:
             ),
             (
                 '{"custom_id": "ID", "response": {"status_code": 200, "body": {"choices": []}}}',
-                "unreadable-file:response.body",
+                "invalid-value:response.body",
                 "choices",
             ),
             ('{"custom_id": 3, "response": {"status_code": 200, "body": {}}}', "invalid-value:custom_id", "3"),

@@ -418,8 +418,9 @@ class TestFaults:
         done = subprocess.run(
             line, capture_output=True, text=True, check=False, env={**os.environ, **ENV, **threads}, preexec_fn=limited
         )
-        assert done.returncode in (1, 2), said(done)
-        assert re.search(r"error: .*not enough memory.*\n$", done.stderr), said(done)
+        # Depending on where memory runs out, the run stops by itself, or the command ends without a code.
+        assert (done.returncode, codes(done.stderr)) in ((2, ["out-of-memory"]), (1, [])), said(done)
+        assert re.search(r"error: .*memory.*\n$", done.stderr), said(done)
         assert "Traceback" not in done.stderr
 
     @pytest.mark.parametrize("tokens", [10**9, 10**9 + 1, 2**63, 10**30])
@@ -640,7 +641,7 @@ class TestOptions:
         [
             (("--samples", "1,2"), "invalid-option", "--samples: "),
             (("--samples", "many"), "invalid-option", "'many'"),
-            (("--samples", "0"), "invalid-option", "0 for base"),
+            (("--samples", "0"), "invalid-option", "base"),
             (("--prompt", "best"), "unknown-name", "'best'"),
             (("--prompt", "base,base"), "duplicate", "--prompt: base"),
             (("--temperature", "9"), "invalid-option", "--temperature: "),
@@ -660,7 +661,7 @@ class TestOptions:
         data = dataset(tmp_path / "data", images=3)
         (data / "images/soccer/2.png").write_bytes(b"no image")
         done = run(data, out, server.url, *ALL)
-        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+        assert (done.returncode, codes(done.stderr)) == (2, ["unreadable-file"])
         assert "2.png: image: " in done.stderr
         assert server.log()["requests"] == 0
         # No request was sent yet, so the dataset may still be changed.

@@ -131,6 +131,6 @@ def test_key_with_an_invalid_character_is_an_error_that_does_not_show_the_key(
     "url", [f"http://u:{SECRET}@127.0.0.1:9", f"http://127.0.0.1:9?key={SECRET}", f"http://127.0.0.1:9#{SECRET}"]
 )
 def test_base_url_with_a_key_is_an_error_that_does_not_show_the_key(service: Service, url: str) -> None:
-    with raises(OptionError, "conflicting-options:--base-url") as caught:
+    with raises(OptionError, "invalid-option:--base-url") as caught:
         service.at(url)
     assert SECRET not in everything(caught.value)

@@ -19,6 +19,7 @@ from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, q
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.disks import small_disk
+from tests.waiting import until
 
 Question = tuple[str, int]
 """The identifier of a question on the server, and the sample."""
@@ -147,9 +148,8 @@ def test_second_run_in_the_same_folder_is_an_error_and_the_first_completes(
     options = ("--prompt", "base", "--samples", "10", "--concurrency", "2")
     line = command(data, out, server.url, *options)
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as first:
-        while not server.asked:
-            assert first.poll() is None
-            time.sleep(0.01)
+        until(lambda: first.poll() is not None or server.asked)
+        assert first.poll() is None
         second = run_process(data, out, server.url, *options)
         server.delay = 0
         _, stderr = first.communicate(timeout=120)

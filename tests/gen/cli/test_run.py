@@ -75,7 +75,7 @@ def test_gen_run_without_accepted_items_exits_with_status_1(config: Path, tmp_pa
         (["--out", "x"], "missing-option", "--demo"),
         (["c.toml", "--demo", "--out", "x"], "missing-option", "--demo"),
         (["c.toml"], "missing-option", "--out"),
-        (["c.toml", "--out", "x"], "invalid-toml", "c.toml: file: "),
+        (["c.toml", "--out", "x"], "missing-file", "c.toml: file: "),
     ],
 )
 def test_gen_run_with_invalid_options_exits_with_status_2(options: list[str], code: str, named: str) -> None:

@@ -7,7 +7,6 @@ import io
 import json
 import sqlite3
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from spotball_core.io.scenes import read_scenes
 from tests.cli.process import MODULE, spotball
 from tests.gen.runs import files, query
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +44,7 @@ def test_demo_run_that_is_killed_and_resumed_gives_the_same_dataset(whole: Path,
     out, all_of_it = tmp_path / "out", said(whole)
     for share in (0.3, 0.6):
         with subprocess.Popen(demo(out), stderr=subprocess.PIPE, text=True) as child:
-            while child.poll() is None and said(out) < share * all_of_it:
-                time.sleep(0.005)
+            until(lambda share=share: child.poll() is not None or said(out) >= share * all_of_it)
             child.kill()
             child.communicate(timeout=60)
         assert share * all_of_it <= said(out) < all_of_it

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tests.conftest import ROOT
 from tests.counting.engines.workers import cluster_address, processes
 from tests.failures import raises
 from tests.gen.runs import command, environment, files, query, write_config, write_videos
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("plugins")
 
@@ -116,8 +116,7 @@ class TestOnACluster:
         generate(config, tmp_path / "whole")
         out = tmp_path / "out"
         with subprocess.Popen(command(config, out), env=environment(plugins), stderr=subprocess.PIPE) as child:
-            while child.poll() is None and not _some(out, 15):
-                time.sleep(0.002)
+            until(lambda: child.poll() is not None or _some(out, 15))
             child.kill()
         assert _some(out, 15)
         assert on_ray(config, out, plugins, address).returncode == 0
@@ -156,8 +155,7 @@ class TestOnAClusterOfItsOwn:
         line = command(config, out, "--engine", "ray")
         there = {**environment(plugins), "RAY_TMPDIR": str(home)}
         with subprocess.Popen(line, env=there, stderr=subprocess.PIPE, text=True) as child:
-            while child.poll() is None and not _some(out, 1):
-                time.sleep(0.05)
+            until(lambda: child.poll() is not None or _some(out, 1))
             child.send_signal(signal.SIGTERM)
             said = child.communicate(timeout=120)[1]
         assert child.returncode == 130, said

@@ -370,7 +370,7 @@ class Runner(Generic[ItemT]):
     def _refuse(self, item: Due[ItemT], error: RefusedError) -> None:
         """Postpone a refused request, or give it up if it was already postponed and sent again."""
         question = _question(item)
-        refusal = RefusedError(f"{'/'.join(question[:2])}: {error}")
+        refusal = RefusedError(str(error), code=error.code, file="/".join(question[:2]))
         if self._queue.retrying:
             if not self._answered:
                 # The images are probably not the cause.

@@ -176,16 +176,13 @@ def test_image_of_one_color_has_no_boxes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("wrong", "value"),
     [
-        ({"ball": [128, 128, 128], "shirts": [], "shorts": []}, "`ball` color that is not gray"),
-        (
-            {"ball": [1, 2, 3], "shirts": [[0, 0, 0]], "shorts": []},
-            "expected as many colors in `shirts` as in `shorts`, not 1 and 0",
-        ),
-        ({"ball": [1, 2, 300], "shirts": [], "shorts": []}, "less than or equal to 255"),
+        ({"ball": [128, 128, 128], "shirts": [], "shorts": []}, "`ball`"),
+        ({"ball": [1, 2, 3], "shirts": [[0, 0, 0]], "shorts": []}, "`shirts`.*`shorts`"),
+        ({"ball": [1, 2, 300], "shirts": [], "shorts": []}, r"colors\.drawn\.ball\.2\n"),
     ],
 )
-def test_invalid_colors_are_refused(wrong: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+def test_invalid_colors_are_refused(wrong: dict[str, object], value: str) -> None:
+    with pytest.raises(ValidationError, match=value):
         ColorSettings.model_validate({"colors": {"drawn": wrong}})

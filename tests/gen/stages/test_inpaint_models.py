@@ -165,5 +165,5 @@ class TestLama:
 def test_missing_onnx_runtime_raises_missing_extra_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else find_spec(name))
-    with pytest.raises(MissingExtraError):
+    with raises(MissingExtraError, "missing-extra"):
         Lama(Lama.Settings.model_validate({"model": "lama.onnx"}), context_of(tmp_path))  # type: ignore[arg-type]

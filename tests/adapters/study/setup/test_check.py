@@ -114,7 +114,7 @@ def test_check_reports_a_practice_image_that_is_shown_again(folder: Path) -> Non
 def test_check_without_study_toml_reports_the_missing_file(tmp_path: Path) -> None:
     (line,) = check(tmp_path)
     assert line.startswith(f"{tmp_path / CONFIG}: ")
-    with raises(InputError, "invalid-toml:file"):
+    with raises(InputError, "missing-file:file"):
         read_config(tmp_path)
 
 

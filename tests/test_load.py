@@ -353,7 +353,7 @@ class TestMistakes:
             ("report", (3,), {}, "wrong-type:out", ""),
             ("report", ("out",), {"figures": ["papers"]}, "unknown-name:figures", "papers"),
             ("report", ("out",), {"before": "earlier"}, "wrong-type:before", ""),
-            ("report", ("out",), {"reasoning": "nowhere.json"}, "unreadable-file:file", "nowhere.json"),
+            ("report", ("out",), {"reasoning": "nowhere.json"}, "missing-file:file", "nowhere.json"),
         ],
     )
     def test_methods_with_invalid_arguments_raise_an_error_and_write_nothing(

@@ -78,7 +78,7 @@ def _figures(
     def wrong(field: str, expected: str) -> None:
         problems.append(
             Problem(
-                "invalid-value" if cells[field] else "missing-value",
+                "invalid-value",
                 str(path),
                 line,
                 field,

@@ -130,16 +130,16 @@ def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: P
         "m,a,2,,front,2,cup+pen,pen,,pen",
     )
     second, conflict = problems(path)
-    assert second[:3] == ("invalid-value", 3, "stimulus_id")
+    assert second[:3] == ("duplicate", 3, "stimulus_id")
     assert "m, a, 1" in second[3]
-    assert conflict == ("invalid-value", 4, "proximity", "'2'")
+    assert conflict == ("incompatible-data", 4, "proximity", "'2'")
 
 
 def test_read_trials_that_contradict_the_stimuli_is_an_error(tmp_path: Path) -> None:
     rows = ("m,a,1,,front,1,cup + pen,pen,,cup", "m,b,1,,left,1,cup+pen+key,cup,key,cup", "m,z,1,,left,1,,,,")
     assert problems(written(tmp_path, HEADER, *rows), PHOTOS) == [
         ("invalid-value", 3, "proximity", "'1'"),
-        ("invalid-value", 4, "stimulus_id", "'z'"),
+        ("unknown-image", 4, "stimulus_id", "'z'"),
     ]
 
 

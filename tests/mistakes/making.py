@@ -33,7 +33,7 @@ MISTAKES = (
         _RUN,
         what="found no such file",
         where="c.toml",
-        code="invalid-toml",
+        code="missing-file",
         fix="Check the path",
     ),
     Mistake(

@@ -136,5 +136,5 @@ def test_read_reasoning_reads_a_written_report_and_rejects_other_files(report: R
         path.write_text(content, encoding="utf-8")
         with raises(InputError, "invalid-value"):
             read_reasoning(path)
-    with raises(InputError, "unreadable-file:file"):
+    with raises(InputError, "missing-file:file"):
         read_reasoning(tmp_path / "nothing.json")

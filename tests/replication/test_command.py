@@ -128,7 +128,7 @@ def test_replicate_of_a_broken_file_exits_with_status_2_and_names_the_line(tmp_p
     write_accuracy(folder, ("soccer", "gpt", 0, 10, "0.1"), ("soccer", "gpt", 7, 10, "0.1"))
     done = spotball(folder)
     assert done.returncode == 2
-    assert codes(done.stderr) == ["missing-value"]
+    assert codes(done.stderr) == ["invalid-value"]
     assert "accuracy_by_condition.csv:3: level: " in done.stderr
     assert "'7'" in done.stderr
 

@@ -90,7 +90,7 @@ def test_read_release_figures_with_a_duplicate_condition_raises_input_error(tmp_
 
 @pytest.mark.parametrize(
     ("content", "where"),
-    [(b"\xff\xfe\x00broken", "invalid-csv:file"), (b'sport,model\n"soccer', "missing-column:level:1")],
+    [(b"\xff\xfe\x00broken", "unreadable-file:file"), (b'sport,model\n"soccer', "missing-column:level:1")],
 )
 def test_read_release_figures_of_a_broken_csv_file_raises_input_error(
     tmp_path: Path, content: bytes, where: str
@@ -104,5 +104,5 @@ def test_read_release_figures_of_a_broken_csv_file_raises_input_error(
 
 def test_read_release_figures_of_a_folder_in_place_of_a_file_raises_input_error(tmp_path: Path) -> None:
     (tmp_path / ACCURACY).mkdir(parents=True)
-    with raises(InputError, "invalid-csv:file"):
+    with raises(InputError, "unreadable-file:file"):
         read_release_figures(tmp_path, published())

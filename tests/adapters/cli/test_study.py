@@ -44,8 +44,8 @@ def test_init_with_task_choice_writes_the_task_to_the_config(tmp_path: Path) -> 
     [
         (["init", "{0}/data", "--out", "{0}/study", "--sport", "golf"], "--sport: ", "unknown-name"),
         (["init", "{0}/nowhere", "--out", "{0}/study"], "{0}/nowhere/scenes.jsonl: file: ", "missing-file"),
-        (["serve", "{0}/nowhere"], "{0}/nowhere/study.toml: file: ", "invalid-toml"),
-        (["serve", "{0}/data"], "{0}/data/study.toml: file: ", "invalid-toml"),
+        (["serve", "{0}/nowhere"], "{0}/nowhere/study.toml: file: ", "missing-file"),
+        (["serve", "{0}/data"], "{0}/data/study.toml: file: ", "missing-file"),
     ],
 )
 def test_study_with_an_invalid_sport_or_folder_is_a_one_line_error(

@@ -110,9 +110,9 @@ def test_fitted_keeps_the_center_of_the_image() -> None:
     [
         ("nothing", "missing-file:image", ""),
         ("outside", "invalid-path:image", ""),
-        ("no path", "invalid-value:image", "1000"),
-        ("text", "invalid-value:image", "cannot identify"),
-        ("broken", "invalid-value:image", "truncated"),
+        ("no path", "missing-value:image", "1000"),
+        ("text", "unreadable-file:image", "cannot identify"),
+        ("broken", "unreadable-file:image", "truncated"),
         ("transparent", "invalid-value:image", "transparent"),
     ],
 )

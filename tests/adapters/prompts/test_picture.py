@@ -220,7 +220,7 @@ class TestRefused:
         return problem
 
     def test_encoded_of_a_scene_without_a_path_is_an_error(self, tmp_path: Path) -> None:
-        problem = self.refused("invalid-value", scene(None), tmp_path)
+        problem = self.refused("missing-value", scene(None), tmp_path)
         assert problem.file == str(tmp_path)
         assert "synthetic/None" in problem.found
 
@@ -238,7 +238,7 @@ class TestRefused:
     @pytest.mark.parametrize("content", [b"", b"no image", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n"])
     def test_encoded_of_a_file_that_is_not_an_image_is_an_error(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "a.png").write_bytes(content)
-        assert "BMP, GIF, JPEG, PNG, TIFF, WEBP" in self.refused("invalid-value", scene(), tmp_path).expected
+        assert "BMP, GIF, JPEG, PNG, TIFF, WEBP" in self.refused("unreadable-file", scene(), tmp_path).expected
 
     @pytest.mark.parametrize("ending", ["png", "jpg", "gif", "tiff", "webp", "bmp"])
     @pytest.mark.parametrize("share", [0.3, 0.9])
@@ -247,7 +247,7 @@ class TestRefused:
         noise().save(path)
         content = path.read_bytes()
         path.write_bytes(content[: int(share * len(content))])
-        assert self.refused("invalid-value", scene(path.name), tmp_path).file == str(path)
+        assert self.refused("unreadable-file", scene(path.name), tmp_path).file == str(path)
 
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
     def test_encoded_of_a_corrupt_png_is_an_error(self, tmp_path: Path, share: float) -> None:
@@ -256,7 +256,7 @@ class TestRefused:
         content = bytearray(path.read_bytes())
         content[int(share * len(content))] ^= 0xFF
         path.write_bytes(content)
-        assert self.refused("invalid-value", scene(), tmp_path).file == str(path)
+        assert self.refused("unreadable-file", scene(), tmp_path).file == str(path)
 
     def test_encoded_of_an_image_with_another_size_than_the_scene_is_an_error(self, tmp_path: Path) -> None:
         noise(360, 640).save(tmp_path / "a.png")
@@ -296,7 +296,7 @@ class TestRefused:
 
     def test_encoded_with_a_grid_that_is_too_fine_is_an_error(self, tmp_path: Path) -> None:
         noise().save(tmp_path / "a.png")
-        assert "1000x1000@640x360" in self.refused("invalid-value", scene(rows=1000, cols=1000), tmp_path).found
+        assert "1000x1000@640x360" in self.refused("invalid-grid", scene(rows=1000, cols=1000), tmp_path).found
 
 
 class TestPictures:
@@ -347,7 +347,7 @@ class TestPictures:
         (folder / "a.png").write_bytes(b"no image")
         pictures = ScenePictures(folder, folder / "cache")
         for _ in range(2):
-            with raises(InputError, "invalid-value:image"):
+            with raises(InputError, "unreadable-file:image"):
                 pictures.of(scene())
         assert list((folder / "cache").iterdir()) == []
         noise().save(folder / "a.png")

@@ -114,9 +114,9 @@ def test_config_without_a_detector_is_an_error(folder: Path) -> None:
 
 def test_config_that_is_missing_or_not_toml_is_an_error(folder: Path) -> None:
     (folder / "bad.toml").write_text("[run\nseed")
-    for name, value in (("none.toml", ""), ("bad.toml", "']'")):
+    for name, code, value in (("none.toml", "missing-file", ""), ("bad.toml", "invalid-toml", "']'")):
         (problem,) = problems(folder / name)
-        assert (problem.code, problem.field) == ("invalid-toml", "file")
+        assert (problem.code, problem.field) == (code, "file")
         assert value in problem.found
 
 

@@ -125,5 +125,5 @@ def test_status_reports_that_no_participant_has_taken_part(tmp_path: Path) -> No
 
 
 def test_status_in_a_folder_without_a_study_is_an_error(tmp_path: Path) -> None:
-    with raises(InputError, "invalid-toml:file"):
+    with raises(InputError, "missing-file:file"):
         status(tmp_path)

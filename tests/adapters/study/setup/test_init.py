@@ -264,7 +264,7 @@ class TestWhatIsWrong:
         assert caught.value.problems[0].found == '"../secret.png"'
 
     def test_load_of_a_folder_without_study_toml_is_an_error(self, tmp_path: Path) -> None:
-        with raises(InputError, "invalid-toml:file"):
+        with raises(InputError, "missing-file:file"):
             load(tmp_path)
 
     def test_load_of_invalid_toml_is_an_error(self, tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def outputs(pages: Mapping[str, str], notebooks: Iterable[Path]) -> dict[str, li
     jobs |= {str(notebook): notebook.read_text(encoding="utf-8") for notebook in notebooks}
     files = {path: CACHE / f"{_digest(inputs, path, _code_of(path, text))}.json" for path, text in jobs.items()}
     CACHE.mkdir(exist_ok=True)
-    for old in set(CACHE.iterdir()) - set(files.values()):
-        old.unlink()
+    for old in set(CACHE.glob("*.json")) - set(files.values()):
+        old.unlink(missing_ok=True)
     missing = [path for path, file in files.items() if not file.exists()]
     if missing:
         with tempfile.TemporaryDirectory(prefix="spotball-docs-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -74,14 +74,24 @@ def run_all(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the documentation strictly; the build fails if a page loads anything from a network."""
-    folder = tmp_path_factory.mktemp("docs") / "site"
-    command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
-    work = tmp_path_factory.mktemp("work")
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(work)}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert list(work.glob("spotball-docs-*")) == []
+    """Build the documentation strictly; the build fails if a page loads anything from a network.
+
+    Test processes that run at the same time share one site.
+    """
+    import fcntl
+
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = shared / "site"
+    with (shared / "site.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
+            work = tmp_path_factory.mktemp("work")
+            environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(work)}
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+            assert done.returncode == 0, done.stdout + done.stderr
+            assert list(work.glob("spotball-docs-*")) == []
     return folder
 
 

@@ -107,6 +107,7 @@ def public_homes() -> set[str]:
 
 
 @pytest.mark.docs
+@pytest.mark.timeout(2400)  # includes the build of the site
 def test_site_has_all_commands_public_names_formulas_and_notebooks(site: Path) -> None:
     pages = {file.relative_to(site).as_posix(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
     formulas = pages["reference/metrics.html"]
@@ -167,6 +168,7 @@ def listed(*words: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.docs
+@pytest.mark.timeout(2400)  # includes the build of the site
 def test_pages_fit_phone_and_laptop_and_search_finds_the_expected_pages(site: Path) -> None:
     with served(site) as address, launched() as browser:
         asked: list[str] = []

@@ -19,6 +19,7 @@ from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, q
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.disks import small_disk
+from tests.failures import codes
 from tests.waiting import until
 
 Question = tuple[str, int]
@@ -164,9 +165,7 @@ def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: 
     assert done.returncode == 2, said(done)
     (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
     assert message.startswith(f"error: {out}/run.sqlite: ")
-    assert message.endswith(
-        "Free space on the disk and run the command again. Stored results are safe and are not repeated"
-    )
+    assert codes(message) == ["unusable-store"]
     assert "Traceback" not in done.stderr
 
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.docs_blocks import Block, blocks
+from spotball_core.service.files import replacing
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".docs_cache"
@@ -136,7 +137,7 @@ def _fenced(language: str, text: str, options: str = "") -> str:
 
 def _run_apart(path: str, text: str, file: Path, folder: Path) -> None:
     """Run a page in its own process, which writes the outputs to a file."""
-    work = folder / "pages" / Path(path).with_suffix("").name / hashlib.sha256(path.encode()).hexdigest()[:8]
+    work = folder / "pages" / path.strip("/")
     work.mkdir(parents=True)
     if "DOCS_WORK" in text:
         shutil.copytree(folder / DEMO, work / "demo")
@@ -165,7 +166,7 @@ def _run(path: str, text: str, work: Path) -> list[str]:
         if "exec" not in block.options:
             continue
         if block.language == "console":
-            results.append(_commands(path, block))
+            results.append(_commands(block))
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -174,7 +175,7 @@ def _run(path: str, text: str, work: Path) -> list[str]:
     return results
 
 
-def _commands(path: str, block: Block) -> str:
+def _commands(block: Block) -> str:
     """Run the commands of a block and return what they print, errors too."""
     lines = [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]
     done = subprocess.run(
@@ -215,9 +216,8 @@ def main() -> None:
     """Run the page on standard input and write its outputs, as a list of texts, to a JSON file."""
     path, file = sys.argv[1], Path(sys.argv[2])
     found = _run(path, sys.stdin.read(), Path(os.environ["DOCS_WORK"]))
-    fresh = file.with_suffix(".new")
-    fresh.write_text(json.dumps(found), encoding="utf-8")
-    fresh.replace(file)
+    with replacing(file) as fresh:
+        fresh.write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

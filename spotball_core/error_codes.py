@@ -107,7 +107,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "conflicting-options": Explanation(
         "Two options exclude each other, or one has no effect with the other.",
-        "--truth: found --scenes as well. Remove one of the two options",
+        "--kept and --all cannot be combined. Remove one of them",
         "Remove one of the options.",
     ),
     "damaged-store": Explanation(
@@ -117,7 +117,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "different-grids": Explanation(
         "Parts with different grids cannot be used together.",
-        "counts of different grids cannot be added: 6 x 10, 8 x 8. Score the images of each grid size separately",
+        "the scenes have grids of different sizes (3 x 4, 6 x 10). Split them by grid size",
         "Use the same grid for all parts, or score the images of each grid separately.",
     ),
     "different-settings": Explanation(
@@ -132,7 +132,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "duplicate": Explanation(
         "An entry that must be unique occurs more than once.",
-        "p.csv: file: found a file that was given twice, expected each file once. Name it once",
+        "p.csv: cell: found two columns with this name, expected only one. Remove or rename the other column",
         "Remove or rename one of the entries.",
     ),
     "failed": Explanation(
@@ -162,12 +162,12 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "invalid-csv": Explanation(
         "A line does not follow the rules of CSV files.",
-        "p.csv:3: line: found 5 fields, expected 2, as in the header",
+        "p.csv:2: line: found 3 fields, expected 2 fields, as in the header",
         "Correct the line. Quote fields that contain commas or line breaks.",
     ),
     "invalid-distribution": Explanation(
         "The numbers are not counts or probabilities over cells.",
-        "guesses contains -1, expected counts or probabilities of at least 0",
+        "guesses: found -4.09434, expected counts or probabilities of at least 0",
         "Pass one finite number of at least 0 per cell, or labels of cells.",
     ),
     "invalid-grid": Explanation(
@@ -177,7 +177,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "invalid-json": Explanation(
         "A file or line is not valid JSON, or not the kind of JSON that is needed.",
-        "scenes.jsonl:4: line: found '{\"sport\":' (Expecting value), expected a JSON object",
+        "p.json:2: file: found Extra data, expected valid JSON",
         "Correct the line. A file of JSON Lines has one object per line.",
     ),
     "invalid-key": Explanation(
@@ -197,17 +197,17 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "invalid-toml": Explanation(
         "A configuration is not valid TOML.",
-        "study.toml: file: found Expected '=' after a key, expected TOML",
+        "c.toml: file: found Expected ']' at the end of a table declaration, expected a configuration",
         "Correct the line that the message names.",
     ),
     "invalid-value": Explanation(
         "A value in a file or a table is invalid.",
-        "scenes.jsonl:2: width: found 0, expected a number greater than 0",
+        "p.csv:2: kind: found 'llm', expected human or model or baseline",
         "Correct the value in the line and the field that the message names.",
     ),
     "missing-column": Explanation(
         "A table does not have a column that is needed.",
-        "p.csv: cell: found the columns image, answer, expected a column `cell`. Add --columns cell=answer",
+        "p.csv: image: found the columns img, cell, expected a column `image`. Add --columns image=img",
         "Rename the column, or state its name with --columns.",
     ),
     "missing-extra": Explanation(
@@ -217,7 +217,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "missing-file": Explanation(
         "A file or folder does not exist.",
-        "--model: the folder models/x does not exist. Correct the path",
+        "trials.csv: file: found no such file, expected a CSV file. Check the path",
         "Correct the path.",
     ),
     "missing-key": Explanation(
@@ -237,12 +237,12 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "missing-truth": Explanation(
         "The ground truth is missing: neither scenes nor a truth table is given.",
-        "p.csv: scenes: found none, expected a dataset folder or --scenes",
+        "p.csv: scenes: found none, expected a dataset folder, a scenes file or a truth table. Add --scenes FILE",
         "Add --scenes FILE or --truth TABLE (in Python: `scenes` or `truth`).",
     ),
     "missing-value": Explanation(
         "A field that is needed is empty or absent.",
-        "scenes.jsonl:2: width: found nothing, expected a number greater than 0. Add width",
+        "s.jsonl:1: height: found nothing, expected a value. Add height",
         "Add the value in the line and the field that the message names.",
     ),
     "newer-version": Explanation(
@@ -252,7 +252,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "no-data": Explanation(
         "Nothing is left to work on: no files, rows, images or responses.",
-        "p.csv: file: found no responses, expected at least one",
+        "truth: found nothing. Pass at least one image",
         "Add data, or relax the selection.",
     ),
     "out-of-memory": Explanation(
@@ -262,7 +262,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "output-exists": Explanation(
         "The output folder or file exists and contains other files, which would be lost.",
-        "--out: results is not empty and is not an earlier report. Name another folder, or empty this one",
+        "--out: mine.txt is a file. Name a folder",
         "Name another folder.",
     ),
     "outside-grid": Explanation(
@@ -297,32 +297,32 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "too-many-failures": Explanation(
         "A run stopped because too many requests failed in a row.",
-        "20 requests in a row failed; the last error: HTTP 500",
+        "20 requests in a row failed on every attempt; the last error: HTTP 500",
         "Fix the cause and rerun the command; completed requests are not repeated.",
     ),
     "unknown-column": Explanation(
         "The name of a column looks like a misspelled name.",
-        "p.csv: respondant: found an unknown column, expected respondent. Rename the unknown column to respondent",
+        "p.jsonl:2: promt: found an unknown column, expected the column prompt. Rename the unknown column to prompt",
         "Rename or remove the column.",
     ),
     "unknown-image": Explanation(
         "An answer names an image or a stimulus that the scenes or stimuli do not contain.",
-        "p.csv:2: image: found '999', expected an image of the scenes",
+        "p.csv:2: image: found '1' of football, expected an image of the scenes file: soccer has 3 images, such as '1'",
         "Correct the id, or use the scenes to which the answers belong.",
     ),
     "unknown-key": Explanation(
         "A record or a configuration has a key that does not exist.",
-        "scenes.jsonl:1: widht: found 640, expected no such key. Remove it or correct its spelling",
+        "c.toml: run.widht: found 640, expected a known key. Remove it or correct its spelling. Did you mean 'width'?",
         "Correct the spelling of the key, or remove it.",
     ),
     "unknown-name": Explanation(
         "A name does not exist.",
-        "unknown baseline 'unifrom'. Did you mean 'uniform'? Available: uniform, center",
+        "--sport: unknown sport 'socer'. Did you mean 'soccer'? Available: soccer",
         "Use one of the available names.",
     ),
     "unreadable-file": Explanation(
         "A file cannot be opened or decoded.",
-        "p.csv: file: found byte 0xff, which is not UTF-8, expected text in UTF-8. Save the file as UTF-8 and retry",
+        "p.csv:2: line: found byte 0xf6, which is not UTF-8, expected text in UTF-8. Save the file as UTF-8 and retry",
         "Check the permissions, and save the file in a format that the message names.",
     ),
     "unsupported-device": Explanation(
@@ -332,12 +332,12 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "unsupported-format": Explanation(
         "The ending of an output file is not supported.",
-        "--out: the ending .xml is not supported. Use .json, .csv, .md or .tex, or add --format",
+        "counts.csv: expected a file name ending in .counts",
         "Use a supported ending.",
     ),
     "unsupported-option": Explanation(
         "The provider or model does not support the option.",
-        "--api: the provider ollama has only one API. Remove --api",
+        "--api: the provider baseline has only one API. Remove --api",
         "Remove the option, or choose another provider.",
     ),
     "unusable-address": Explanation(
@@ -377,22 +377,22 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "wrong-file": Explanation(
         "The file is of another kind than is needed.",
-        "p.json: file: found a report of `spotball score`, expected responses",
+        "p.csv:1: header: found fields separated by semicolons, expected fields separated by commas",
         "Name a file of the kind that the message describes.",
     ),
     "wrong-folder": Explanation(
         "The folder does not contain what the command needs.",
-        "x is not the folder of a run: it has no replies.sqlite. Name the --out folder of `spotball run`",
+        "data has not been reviewed. Run `spotball gen review data` first",
         "Name the folder that the message describes.",
     ),
     "wrong-shape": Explanation(
         "Arrays have a wrong shape, or do not fit together.",
-        "guesses has shape (3, 59), expected (..., n_cells): one number per cell",
+        "the arguments have shapes (2, 60) and (3, 60), which do not broadcast",
         "Pass one number per cell on the last axis, and the same number of images in each argument.",
     ),
     "wrong-type": Explanation(
         "An argument in Python has the wrong type.",
-        "truth: found int, expected a path, a data frame, scenes or records",
+        "responses: found int, expected paths, a data frame, a list of records, or a mapping from image id to answer",
         "Pass a value of one of the listed types.",
     ),
 }

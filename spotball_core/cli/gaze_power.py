@@ -128,7 +128,7 @@ def power(
     from spotball_core.gaze.power.tables import to_json, to_markdown, to_text
 
     if observer not in CUES:
-        raise OptionError(f"OBSERVER: {unknown_name('observer', observer, CUES)}", code="unknown-name")
+        raise OptionError(unknown_name("observer", observer, CUES), code="unknown-name", field="OBSERVER")
     try:
         numbers = [int(part) for part in prompts.split(",")]
     except ValueError:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem, unreadable_text
 from spotball_core.schema.checks import path_of
 from spotball_core.schema.faults import problems_of_record
@@ -96,13 +97,14 @@ def _lines(path: Path) -> list[str]:
         )
         raise InputError([problem]) from None
     except (IsADirectoryError, NotADirectoryError):
-        actual, fix = (
-            ("a folder", "Give the path of the file scenes.jsonl in this folder")
+        code: Code
+        code, actual, fix = (
+            ("wrong-file", "a folder", "Give the path of the file scenes.jsonl in this folder")
             if path.is_dir()
-            else ("no such file", "Name a dataset folder")
+            else ("missing-file", "no such file", "Name a dataset folder")
         )
         raise InputError(
-            [Problem("invalid-json", str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]
+            [Problem(code, str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([unreadable_text(str(path), error)]) from error

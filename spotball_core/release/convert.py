@@ -150,8 +150,8 @@ def import_release(folder: str | Path) -> Release:
 def data_folder(folder: Path) -> Path:
     """Return the `data` folder of a release, given this folder or its parent; raise InputError if it is missing."""
     if not folder.is_dir():
-        actual = "a file" if folder.exists() else "no such folder"
-        raise broken(
-            "wrong-file", folder, "folder", actual, "the folder of the release, or its data folder. Check the path"
-        )
+        expected = "the folder of the release, or its data folder. Check the path"
+        if folder.exists():
+            raise broken("wrong-file", folder, "folder", "a file", expected)
+        raise broken("missing-file", folder, "folder", "no such folder", expected)
     return folder / "data" if (folder / "data").is_dir() else folder

@@ -148,7 +148,7 @@ class TestErrors:
 
     def test_missing_file_or_folder_as_scenes_is_an_error(self, tmp_path: Path) -> None:
         fails(tmp_path / "no.jsonl", "missing-file:file")
-        fails(tmp_path, "invalid-json:file")
+        fails(tmp_path, "wrong-file:file")
 
     @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
     def test_file_without_scenes_is_an_error(self, tmp_path: Path, text: str) -> None:

@@ -142,7 +142,7 @@ MISTAKES = (
         "run data/scenes.jsonl --provider baseline --model uniform",
         what="found no such file",
         where="data/scenes.jsonl/scenes.jsonl",
-        code="invalid-json",
+        code="missing-file",
         fix="Name a dataset folder",
     ),
     Mistake(

@@ -464,7 +464,7 @@ MISTAKES = (
         "score p.csv --scenes data",
         what="found a folder",
         where="data: file",
-        code="invalid-json",
+        code="wrong-file",
         fix="Give the path of the file scenes.jsonl in this folder",
         files={"p.csv": _OK},
     ),
@@ -709,7 +709,7 @@ MISTAKES = (
         "replicate spot-the-ball-release",
         what="found no such folder",
         where="spot-the-ball-release: folder",
-        code="wrong-file",
+        code="missing-file",
         fix="Check the path",
     ),
     Mistake(

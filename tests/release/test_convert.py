@@ -701,10 +701,12 @@ class TestBadInput:
         with raises(InputError, "wrong-file:file name"):
             import_release(folder)
 
-    @pytest.mark.parametrize("name", ["nowhere", "file.txt"])
-    def test_import_of_a_path_that_is_not_a_folder_raises_input_error(self, tmp_path: Path, name: str) -> None:
+    @pytest.mark.parametrize(("name", "code"), [("nowhere", "missing-file"), ("file.txt", "wrong-file")])
+    def test_import_of_a_path_that_is_not_a_folder_raises_input_error(
+        self, tmp_path: Path, name: str, code: str
+    ) -> None:
         (tmp_path / "file.txt").write_text("")
-        with raises(InputError, "wrong-file:folder"):
+        with raises(InputError, f"{code}:folder"):
             import_release(tmp_path / name)
 
     def test_problems_of_a_file_are_in_line_order(self, folder: Path) -> None:

@@ -75,7 +75,7 @@ class TestOthers:
         assert rule.reasons(person(given("D5", "D5", "D5"), check, given("D5", "D5", "D6"))) == ()
         assert rule.reasons(person(given("D5", "D5", "D5"), check)) == ()
 
-    def test_no_participant_is_excluded_without_rules(self) -> None:
+    def test_exclusion_without_rules_has_no_reasons(self) -> None:
         assert Exclusion(()).reasons(person(given("F1", check=True))) == ()
 
     @over(st.lists(answers), st.sets(st.sampled_from(sorted(RULES))))

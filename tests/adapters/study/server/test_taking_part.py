@@ -240,7 +240,7 @@ class TestProlific:
     @pytest.mark.slow
     @pytest.mark.parametrize("other", [{"session": "v2"}, {"study": "s2"}])
     @pytest.mark.parametrize("finished", [False, True])
-    def test_another_session_of_the_same_person_is_rejected(
+    def test_start_in_another_session_of_the_same_person_is_rejected(
         self, folder: Path, other: dict[str, str], finished: bool
     ) -> None:
         with people(folder, prolific(), prolific(**other)) as (one, again):
@@ -253,7 +253,7 @@ class TestProlific:
         with reading(folder) as reader:
             assert len(reader.participants()) == 1
 
-    def test_another_person_with_the_same_cookie_is_a_new_participant(self, folder: Path) -> None:
+    def test_start_of_another_person_with_the_same_cookie_creates_a_participant(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             first = one.start().json()["participant"]
             one.prolific = prolific("p2", session="v2")

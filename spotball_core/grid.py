@@ -201,7 +201,8 @@ class Grid:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of all cells, in index order."""
-        return tuple(self.label(index) for index in range(self.n_cells))
+        rows = map(row_name, range(1, self.rows + 1))
+        return tuple(f"{row}{col}" for row in rows for col in range(1, self.cols + 1))
 
     @cached_property
     def _index_of(self) -> dict[str, int]:

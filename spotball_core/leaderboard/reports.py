@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.report import SCHEMA_VERSION, ScoreReport
 from spotball_core.service.json_file import parse_json
@@ -140,29 +141,30 @@ def _names(paths: Sequence[Path]) -> list[str]:
 def _read(path: Path, must_be: bool) -> ScoreReport | None:
     """Read a score report; if the file is not one, return None, or raise InputError if it must be one."""
 
-    def refuse(field: str, found: str, expected: str = EXPECTED) -> InputError:
-        return InputError([Problem("invalid-value", str(path), None, field, found, expected)])
+    def refuse(code: Code, field: str, found: str, expected: str = EXPECTED) -> InputError:
+        return InputError([Problem(code, str(path), None, field, found, expected)])
 
     if fault := file_fault(path):
-        raise refuse("file", fault)
+        raise refuse("missing-file" if not path.exists() else "wrong-file", "file", fault)
     try:
         # Search for the keys before parsing, so that a large file of another kind costs no memory.
         if not _has_keys(path):
             if must_be:
-                raise refuse("file", "a file without the keys of a report")
+                raise refuse("wrong-file", "file", "a file without the keys of a report")
             return None
         content = parse_json(path.read_bytes())
     except OSError as error:
-        raise refuse("file", error.strerror or str(error), "a readable file") from error
+        raise refuse("unreadable-file", "file", error.strerror or str(error), "a readable file") from error
     except ValueError as error:
-        raise refuse("file", f"damaged JSON: {error}") from error
+        raise refuse("invalid-json", "file", f"damaged JSON: {error}") from error
     if not isinstance(content, dict) or not content.keys() >= set(_KEYS):
         if must_be:
-            raise refuse("file", "JSON without the keys of a report")
+            raise refuse("wrong-file", "file", "JSON without the keys of a report")
         return None
     version = content["schema_version"]
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise refuse("schema_version", str(version), f"{SCHEMA_VERSION}. Update spotball-core to read newer reports")
+        expected = f"{SCHEMA_VERSION}. Update spotball-core to read newer reports"
+        raise refuse("newer-version", "schema_version", str(version), expected)
     return _validated(path, content)
 
 

@@ -23,9 +23,6 @@ def photo(
     row: dict[str, object] = {
         "respondent": "m",
         "prompt_id": "1",
-        "participant": None,
-        "sample": None,
-        "response_time": None,
         "condition": condition,
         "view": view,
         "proximity": proximity,
@@ -34,8 +31,6 @@ def photo(
         "gaze": gaze,
         "head": head,
         "choice": choice,
-        "actor": None,
-        "scene": None,
     }
     return [row | more for _ in range(times)]
 

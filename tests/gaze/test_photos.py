@@ -1,3 +1,5 @@
+"""Test the photos of the report, and the table that lists them by disagreement."""
+
 from __future__ import annotations
 
 import base64
@@ -9,7 +11,8 @@ from PIL import Image
 
 from spotball_core.gaze.analysis import GazeOptions, analyze
 from spotball_core.gaze.data.stimuli import Stimulus
-from spotball_core.gaze.data.trials import Trial, make_trials
+from spotball_core.gaze.data.trials import Trial, Trials, make_trials
+from spotball_core.gaze.page.browser import browser, disagreement
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.write import write_gaze_report
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
@@ -32,17 +35,23 @@ def stimulus(name: str, **more: object) -> Stimulus:
     return Stimulus.model_validate({"stimulus_id": name, **fields})
 
 
+def answered(answers: list[tuple[str, str, str | None]], *stimuli: Stimulus) -> Trials:
+    """Return trials with the given respondents, photos and choices."""
+    trials = [
+        Trial(respondent=who, stimulus_id=photo, choice=choice, sample=number)
+        for number, (who, photo, choice) in enumerate(answers)
+    ]
+    return make_trials(trials, stimuli)
+
+
 POINTS = ((0.25, 0.5), (0.5, 0.5), (0.75, 0.98))
 
 
 def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
     (one,) = drawn(tmp_path, stimulus("x", head_target="cup", points=POINTS))
     answers = [("a", "cup")] * 3 + [("a", "key"), ("b", "pen"), ("b", None)]
-    trials = make_trials(
-        [Trial(respondent=who, stimulus_id="x", choice=what, sample=n) for n, (who, what) in enumerate(answers)], [one]
-    )
+    trials = answered([(who, "x", what) for who, what in answers], one)
     sheet = photo_sheet(PhotoSource(trials, (one,), tmp_path), COLORS)
-    assert sheet is not None
     (card,) = sheet.cards
     assert card.title == "x: incongruent, front, proximity 1"
     assert card.lines == (
@@ -54,15 +63,11 @@ def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
     # At a width of 400 pixels, outlines have a radius of 18 and discs of at most 9, 30.6 below or above the object.
     outlines = {(mark.kind, mark.x, mark.y) for mark in card.marks if not mark.color}
     assert outlines == {("eyes", 200.0, 100.0), ("head", 100.0, 100.0)}
-    discs = [(mark.color, mark.x, mark.y, mark.radius) for mark in card.marks if mark.color]
-    assert discs == [
-        pytest.approx(one)
-        for one in (
-            ("#111111", 91.0, 130.6, 9 * 0.75**0.5),
-            ("#222222", 209.0, 130.6, 9 * 0.5**0.5),
-            ("#111111", 291.0, 165.4, 4.5),
-        )
-    ]
+    first, second, third = (mark for mark in card.marks if mark.color)
+    assert [mark.color for mark in (first, second, third)] == ["#111111", "#222222", "#111111"]
+    assert (first.x, first.y, first.radius) == pytest.approx((91.0, 130.6, 9 * 0.75**0.5))
+    assert (second.x, second.y, second.radius) == pytest.approx((209.0, 130.6, 9 * 0.5**0.5))
+    assert (third.x, third.y, third.radius) == pytest.approx((291.0, 165.4, 4.5))
 
 
 def test_photo_sheet_shows_each_condition_and_view_with_varying_proximity(tmp_path: Path) -> None:
@@ -70,7 +75,6 @@ def test_photo_sheet_shows_each_condition_and_view_with_varying_proximity(tmp_pa
     shown = drawn(tmp_path, *(one for one in design if len(one.objects) == 4 and one.objects[0] == "object a"))
     trials = simulate(Observer("eye"), shown, prompts=1, respondent="a")
     sheet = photo_sheet(PhotoSource(trials, shown, tmp_path), COLORS)
-    assert sheet is not None
     kinds = [tuple(card.title.split(": ")[1].split(", ")) for card in sheet.cards]
     assert kinds == [
         (condition, view, f"proximity {proximity}")
@@ -93,7 +97,6 @@ def test_photo_sheet_skips_missing_damaged_and_outside_photos(tmp_path: Path) ->
     (inside / "2.png").unlink()
     trials = simulate(Observer("eye"), known, prompts=1, respondent="a")
     sheet = photo_sheet(PhotoSource(trials, known, inside), COLORS)
-    assert sheet is not None
     assert [card.title for card in sheet.cards] == ["d: natural, front, proximity 1"]
     assert photo_sheet(PhotoSource(trials, known, tmp_path / "elsewhere"), COLORS) is None
     bare = tuple(one.model_copy(update={"image": None}) for one in known)
@@ -121,3 +124,44 @@ def test_report_page_shows_photos_only_if_files_exist(tmp_path: Path) -> None:
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert ">Photos <a " not in text
     assert ">Every test <a " in text
+
+
+Answered = tuple[Trials, tuple[Stimulus, ...]]
+
+
+@pytest.fixture(scope="module")
+def disputed() -> Answered:
+    """Return trials of two respondents; on `disputed`, the mean shares are 1/3, 1/6 and 1/2."""
+    heads = {"calm": "pen", "disputed": "cup", "free": None}
+    stimuli = tuple(stimulus(name, head_target=head, image=f"{name}.png") for name, head in heads.items())
+    choices = {
+        "calm": [("a", "pen"), ("b", "pen")],
+        "disputed": [("a", "cup"), ("a", "cup"), ("a", "pen"), ("b", "key")],
+        "free": [("a", "cup"), ("b", "cup"), ("b", None), ("a", "pen")],
+    }
+    answers = [(who, photo, choice) for photo, answers in choices.items() for who, choice in answers]
+    return answered(answers, *stimuli), stimuli
+
+
+def test_disagreement_equals_a_hand_calculation(disputed: Answered) -> None:
+    found = disagreement(disputed[0])
+    assert found["stimulus_id"].to_list() == ["disputed", "free", "calm"]
+    # On `free`, respondent a chooses the cup half of the time and b always: the shares are 3/4 and 1/4.
+    expected = [1 - (1 / 9 + 1 / 36 + 1 / 4), 1 - (9 / 16 + 1 / 16), 0]
+    assert found["disagreement"].to_list() == pytest.approx(expected)
+
+
+def test_browser_has_a_row_for_each_photo_with_its_targets_and_choices(disputed: Answered, tmp_path: Path) -> None:
+    trials, stimuli = disputed
+    section = browser(trials, None, COLORS)
+    assert section.photos is None
+    (group,) = section.tables[0].groups
+    assert [[cell.text for cell in row] for row in group.rows] == [
+        ["disputed", "incongruent", "front", "1", "pen", "cup", "61", "cup 2, pen 1", "key 1"],
+        ["free", "natural", "front", "1", "pen", "free", "38", "cup 1, pen 1", "? 1, cup 1"],
+        ["calm", "congruent", "front", "1", "pen", "pen", "0", "pen 1", "pen 1"],
+    ]
+    for name in ("calm", "disputed"):
+        Image.new("RGB", (40, 20)).save(tmp_path / f"{name}.png")
+    with_files = browser(trials, PhotoSource(trials, stimuli, tmp_path), COLORS)
+    assert [card.title.split(":")[0] for card in with_files.photos.cards] == ["disputed", "calm"]

@@ -28,25 +28,19 @@ X, Y = RNG.normal(0.4, 1, 20), RNG.normal(0, 2, 31)
 def test_one_sample_equals_scipy_ttest_1samp(sides: str) -> None:
     theirs = stats.ttest_1samp(X, 0.1, alternative=sides)
     mine = one_sample(X, 0.1, sides)  # type: ignore[arg-type]
-    assert mine is not None
     assert (mine.t, mine.df, mine.p) == pytest.approx((theirs.statistic, 19, theirs.pvalue))
     both = stats.ttest_1samp(X, 0.1).confidence_interval()
     assert mine.ci95 == pytest.approx((both.low - 0.1, both.high - 0.1))
 
 
-def test_welch_equals_scipy_ttest_ind() -> None:
+def test_welch_and_regression_slope_equal_scipy_ttest_ind_and_linregress() -> None:
     theirs = stats.ttest_ind(X, Y, equal_var=False)
     mine = welch(X, Y)
-    assert mine is not None
     assert (mine.t, mine.df, mine.p) == pytest.approx((theirs.statistic, theirs.df, theirs.pvalue))
     ends = theirs.confidence_interval()
     assert mine.ci95 == pytest.approx((ends.low, ends.high))
-
-
-def test_regression_slope_equals_scipy_linregress() -> None:
     x = RNG.normal(size=31)
     theirs, mine = stats.linregress(x, Y), regression_slope(x, Y)
-    assert mine is not None
     assert (mine.estimate, mine.se, mine.p) == pytest.approx((theirs.slope, theirs.stderr, theirs.pvalue))
 
 
@@ -58,25 +52,16 @@ def test_regression_slope_with_covariates_equals_least_squares() -> None:
     se = np.sqrt(residual[0] / (31 - 4) * np.linalg.inv(matrix.T @ matrix)[-1, -1])
     # A collinear column does not change the degrees of freedom.
     mine = regression_slope(x, Y, [*others, others[0] + 2 * others[1]])
-    assert mine is not None
     assert (mine.estimate, mine.se, mine.df) == pytest.approx((beta[-1], se, 27))
     assert mine.p == pytest.approx(2 * stats.t.sf(abs(beta[-1] / se), 27))
 
 
-def test_tests_of_constant_data_return_p_of_0_or_1() -> None:
+def test_tests_of_constant_data_return_p_of_0_or_1_and_of_too_little_data_none() -> None:
     above, at, below = one_sample([1, 1, 1]), one_sample([0, 0]), one_sample([-1, -1], sides="greater")
-    assert above is not None
     assert (above.p, above.t, above.ci95) == (0.0, None, None)
-    assert at is not None
-    assert at.p == 1.0
-    assert below is not None
-    assert below.p == 1.0
+    assert at.p == below.p == 1.0
     exact = regression_slope([0, 0, 1, 1], [2, 2, 5, 5])
-    assert exact is not None
     assert (exact.estimate, exact.p) == (pytest.approx(3), 0.0)
-
-
-def test_tests_with_too_little_data_return_none() -> None:
     assert one_sample([1]) is None
     assert welch([1, 2], [1]) is None
     assert regression_slope([1, 2], [1, 2]) is None
@@ -91,19 +76,15 @@ def test_proportion_tests_equal_hand_calculation_and_scipy() -> None:
     assert found.p == pytest.approx(2 * stats.norm.sf(1.467599), abs=1e-6)
     # For two proportions, z squared is the chi-squared statistic of the table.
     chi2 = stats.chi2_contingency([[39, 61], [52, 48]], correction=False)
-    assert two_proportions(39, 100, 52, 100).z == pytest.approx(-np.sqrt(chi2.statistic))
-    assert two_proportions(39, 100, 52, 100).p == pytest.approx(chi2.pvalue)
-    assert two_proportions(0, 5, 0, 9).p == 1.0
-    assert two_proportions(5, 5, 9, 9).p == 1.0
+    both = two_proportions(39, 100, 52, 100)
+    assert (both.z, both.p) == pytest.approx((-np.sqrt(chi2.statistic), chi2.pvalue))
+    assert two_proportions(0, 5, 0, 9).p == two_proportions(5, 5, 9, 9).p == 1.0
 
 
 def test_proportion_tests_with_invalid_counts_are_errors() -> None:
-    with pytest.raises(OptionError):
-        proportion_z(0, 0, 0.5)
-    with pytest.raises(OptionError):
-        proportion_z(1, 2, 1.0)
-    with pytest.raises(OptionError):
-        two_proportions(0, 0, 1, 2)
+    for test, counts in ((proportion_z, (0, 0, 0.5)), (proportion_z, (1, 2, 1.0)), (two_proportions, (0, 0, 1, 2))):
+        with pytest.raises(OptionError):
+            test(*counts)
 
 
 @given(st.integers(1, 60), st.data())
@@ -114,7 +95,7 @@ def test_exact_p_with_one_chance_level_equals_the_binomial_test(n: int, data: st
     assert exact_p(successes, [(n, chance)], "greater") == pytest.approx(above)
 
 
-def test_exact_p_with_several_chance_levels_equals_enumeration() -> None:
+def test_exact_p_and_sum_of_chances_with_several_chance_levels_equal_enumeration() -> None:
     groups = [(2, 0.5), (3, 1 / 3), (1, 0.25)]
     chances = [chance for n, chance in groups for _ in range(n)]
     expected = np.zeros(7)
@@ -122,9 +103,7 @@ def test_exact_p_with_several_chance_levels_equals_enumeration() -> None:
         expected[sum(hits)] += np.prod([c if hit else 1 - c for hit, c in zip(hits, chances, strict=True)])
     assert sum_of_chances(groups) == pytest.approx(expected, abs=1e-15)
     assert exact_p(5, groups, "greater") == pytest.approx(expected[5:].sum())
-
-
-def test_sum_of_chances_of_many_trials_has_correct_total_and_mean() -> None:
+    # With many trials, the total and the mean are known.
     found = sum_of_chances([(9000, 0.5), (6000, 1 / 3)])
     assert found.sum() == pytest.approx(1)
     assert found @ np.arange(15001) == pytest.approx(9000 / 2 + 6000 / 3)
@@ -139,11 +118,7 @@ def test_adjusted_without_adjustment_and_with_holm() -> None:
 def test_mean_share_interval_stays_within_0_and_1() -> None:
     shares = [0.999, 0.9, 0.99, 0.995]
     plain, bounded = one_sample(shares), mean_share(shares)
-    assert plain is not None
-    assert plain.ci95 is not None
     assert plain.ci95[1] > 1
-    assert bounded is not None
     assert 0.5 < bounded[0] < np.mean(shares) < bounded[1] < 1
     assert mean_share([1.0, 0.9, 1.0]) == (pytest.approx(0.823, abs=1e-3), 1.0)
-    assert mean_share([0.9]) is None
-    assert mean_share([0.9, 0.9]) is None
+    assert mean_share([0.9]) is mean_share([0.9, 0.9]) is None

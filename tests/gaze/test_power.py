@@ -4,13 +4,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.battery.run import TestPolicy
 from spotball_core.gaze.battery.types import TYPES
 from spotball_core.gaze.data.stimuli import read_stimuli
-from spotball_core.gaze.power.observers import Observer, factorial_design
+from spotball_core.gaze.measures import with_measures
+from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, simulate
 from spotball_core.gaze.power.simulate import POPULATIONS, Population, Power, power
 from tests.conftest import ROOT
 from tests.failures import raises
@@ -100,3 +102,82 @@ def test_gaze_type_is_right_on_the_stimuli_of_the_main_study(gaze_data: Path) ->
         found = power(population, stimuli, simulations=1, prompts=16, tests="deciding", seed=3)
         assert found.n_trials == 21_760
         assert found.types == {population.type: 1}
+
+
+def exact(cue: Cue, weight: float = 0.5) -> pl.DataFrame:
+    observer = Observer(cue, weight=weight, noise=0, stimulus_noise=0, lapse=0)
+    return with_measures(simulate(observer, DESIGN).frame)
+
+
+def test_eye_and_head_observers_without_noise_always_choose_their_target() -> None:
+    assert exact("eye")["correct"].mean() == 1
+    trials = exact("head")
+    assert trials["is_head"].drop_nulls().mean() == 1
+    assert trials.filter(condition="congruent")["correct"].mean() == 1
+    assert trials.filter(condition="incongruent")["correct"].mean() == 0
+
+
+def test_coin_and_shift_observers_choose_the_head_independently_of_the_distance() -> None:
+    coin = exact("coin", weight=0.3).filter(condition="incongruent")
+    assert ((coin["is_head"] == 1) | (coin["correct"] == 1)).all()
+    shift = exact("shift", weight=0.7).filter(pl.col("condition") != "natural")
+    for trials, weight, n_distances in ((coin, 0.3, 3), (shift, 0.7, 4)):
+        by = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean(), n=pl.len())
+        assert len(by) == n_distances
+        assert ((by["is_head"] - weight).abs() < 4 * 0.46 / by["n"].sqrt()).all()
+
+
+def test_compromise_observer_chooses_between_head_and_eyes() -> None:
+    trials = exact("compromise", weight=0.6).filter(condition="incongruent")
+    shares = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean()).sort("dist_eye_head")["is_head"].to_list()
+    # The shift from the head is less than half an object at a distance of 1, and more at 2 and 3.
+    assert shares == [1.0, 0.0, 0.0]
+    low = trials.select(pl.min_horizontal("gaze", "head")).to_series()
+    high = trials.select(pl.max_horizontal("gaze", "head")).to_series()
+    assert trials["choice"].is_between(low, high).all()
+
+
+def test_guess_observer_chooses_each_object_equally_often() -> None:
+    counts = exact("guess").filter(n_objects=4)["choice"].value_counts()["count"]
+    assert ((counts / counts.sum() - 0.25).abs() < 4 * 0.44 / np.sqrt(counts.sum())).all()
+
+
+def test_observer_lapses_at_the_given_rate() -> None:
+    observer = Observer("eye", noise=0, stimulus_noise=0, lapse=0.3, prompt_spread=0)
+    trials = with_measures(simulate(observer, DESIGN).frame).filter(n_objects=2)
+    # With two objects, half of the guesses are right.
+    assert trials["correct"].mean() == pytest.approx(1 - 0.3 / 2, abs=4 * 0.36 / np.sqrt(len(trials)))
+
+
+def test_observer_noise_grows_with_proximity_and_side_view() -> None:
+    observer = Observer("eye", noise=0.3, closeness=0.6, side=0.6, lapse=0)
+    trials = with_measures(simulate(observer, DESIGN).frame)
+    near = trials.group_by("proximity").agg(pl.col("correct").mean()).sort("proximity")["correct"].to_list()
+    assert near == sorted(near, reverse=True)
+    front = trials.filter(view="front")["correct"].mean()
+    assert all(trials.filter(view=view)["correct"].mean() < front for view in ("left", "right"))  # type: ignore[operator]
+
+
+def test_stimulus_noise_is_shared_by_the_trials_of_a_photo() -> None:
+    observer = Observer("eye", noise=0, stimulus_noise=0.6, lapse=0)
+    each = simulate(observer, DESIGN).frame.group_by("stimulus_id").agg(pl.col("choice").n_unique())
+    assert (each["choice"] == 1).all()
+
+
+def test_simulate_with_the_same_seed_gives_the_same_trials() -> None:
+    one, again, other = (simulate(Observer("coin"), DESIGN[:50], seed=seed).frame for seed in (3, 3, 4))
+    assert one.equals(again)
+    assert not one.equals(other)
+    assert one["prompt_id"].n_unique() == 16
+
+
+def test_invalid_observer_or_prompts_is_an_error() -> None:
+    for wrong, where in (
+        ({"cue": "ear"}, "unknown-name"),
+        ({"cue": "eye", "weight": 2}, "invalid-option:weight"),
+        ({"cue": "eye", "noise": -1}, "invalid-option:noise"),
+    ):
+        with raises(OptionError, where):
+            Observer(**wrong)  # type: ignore[arg-type]
+    with raises(OptionError, "invalid-option:prompts"):
+        simulate(Observer("eye"), DESIGN[:2], prompts=0)

@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 from pydantic import ValidationError
 
 from spotball_core.errors import InputError
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli, stimuli_frame, write_stimuli
+from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.power.observers import factorial_design
 from tests.failures import raises
 
@@ -20,17 +22,13 @@ def written(folder: Path, *rows: str, header: str = HEADER) -> Path:
     return path
 
 
-def test_read_stimuli_parses_our_format(tmp_path: Path) -> None:
+def test_read_stimuli_parses_our_format_and_what_write_stimuli_writes(tmp_path: Path) -> None:
     path = written(tmp_path, "a, front ,1,cup + pen,cup,,,", "b,left,3,cup+pen+key,pen,key,0.1 0.2;;0.5 1,incongruent")
     one, other = read_stimuli(path)
     assert (one.objects, one.condition, one.gaze, one.head) == (("cup", "pen"), "natural", 0, None)
     assert (other.condition, other.gaze, other.head) == ("incongruent", 1, 2)
     assert other.points == ((0.1, 0.2), None, (0.5, 1.0))
-
-
-def test_write_stimuli_and_read_stimuli_round_trip(tmp_path: Path) -> None:
-    path = written(tmp_path, "a,front,1,cup+pen,cup,,,", "b,left,3,cup+pen+key,pen,key,0.1 0.2;;0.5 1,")
-    stimuli = (*read_stimuli(path), *factorial_design())
+    stimuli = (one, other, *factorial_design())
     write_stimuli(stimuli, tmp_path / "again.csv")
     assert read_stimuli(tmp_path / "again.csv") == stimuli
 
@@ -48,7 +46,7 @@ def test_read_stimuli_parses_the_columns_of_the_study(tmp_path: Path) -> None:
     assert (check.condition, check.attention_check, check.points) == ("incongruent", True, None)
 
 
-def test_read_stimuli_reports_all_problems_with_line_numbers(tmp_path: Path) -> None:
+def test_read_stimuli_reports_all_problems_with_line_numbers_and_groups_repeated_ones(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         "a,up,1,cup+pen,cup,,,",
@@ -78,53 +76,40 @@ def test_read_stimuli_reports_all_problems_with_line_numbers(tmp_path: Path) -> 
         ("invalid-value", "condition", "'natural'", (11,)),
         ("invalid-value", "stimulus_id", "'j'", (12, 13)),
     ]
+    repeated = written(tmp_path, *(f"{number},up,1,cup+pen,cup,,," for number in range(30)))
+    with raises(InputError, "invalid-value:view:2") as caught:
+        read_stimuli(repeated)
+    assert (len(caught.value.problems), caught.value.total) == (1, 30)
 
 
-def test_read_stimuli_groups_repeated_problems(tmp_path: Path) -> None:
-    path = written(tmp_path, *(f"{number},up,1,cup+pen,cup,,," for number in range(30)))
-    with raises(InputError, "invalid-value:view:2") as error:
-        read_stimuli(path)
-    assert (len(error.value.problems), error.value.total) == (1, 30)
-
-
-@pytest.mark.parametrize(
-    ("content", "where"),
-    [
-        ("", "no-data:file"),
-        (HEADER, "no-data:file"),
-        ("stimulus_id,view\na,left\n", "missing-column:proximity"),
-        (HEADER + "a,left\n", "invalid-csv:line:2"),
-    ],
-)
-def test_read_stimuli_of_an_empty_incomplete_or_missing_file_is_an_error(
-    tmp_path: Path, content: str, where: str
-) -> None:
-    path = tmp_path / "stimuli.csv"
-    path.write_text(content, encoding="utf-8")
-    with raises(InputError, where):
-        read_stimuli(path)
+def test_read_stimuli_of_an_empty_incomplete_or_missing_file_is_an_error(tmp_path: Path) -> None:
+    for header, row, where in (
+        ("", "", "no-data:file"),
+        (HEADER, "", "no-data:file"),
+        ("stimulus_id,view\n", "a,left\n", "missing-column:proximity"),
+        (HEADER, "a,left\n", "invalid-csv:line:2"),
+    ):
+        (tmp_path / "stimuli.csv").write_text(header + row, encoding="utf-8")
+        with raises(InputError, where):
+            read_stimuli(tmp_path / "stimuli.csv")
     with raises(InputError, "missing-file:file"):
         read_stimuli(tmp_path / "none.csv")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"objects": ("cup", "cup")},
-        {"gaze_target": "key"},
-        {"head_target": "key"},
-        {"points": ((0.1, 0.2),)},
-        {"points": ((0.1, 1.2), None)},
-        {"proximity": 0},
-        {"view": "above"},
-    ],
-    ids=str,
-)
-def test_stimulus_with_invalid_fields_is_an_error(wrong: dict[str, object]) -> None:
+def test_stimulus_with_invalid_fields_is_an_error() -> None:
     right = {"stimulus_id": "a", "objects": ("cup", "pen"), "view": "left", "proximity": 1, "gaze_target": "cup"}
     assert Stimulus.model_validate(right).condition == "natural"
-    with pytest.raises(ValidationError):
-        Stimulus.model_validate(right | wrong)
+    for field, value in (
+        ("objects", ("cup", "cup")),
+        ("gaze_target", "key"),
+        ("head_target", "key"),
+        ("points", ((0.1, 0.2),)),
+        ("points", ((0.1, 1.2), None)),
+        ("proximity", 0),
+        ("view", "above"),
+    ):
+        with pytest.raises(ValidationError):
+            Stimulus.model_validate({**right, field: value})
 
 
 def test_factorial_design_has_the_shape_of_the_main_study() -> None:
@@ -137,7 +122,7 @@ def test_factorial_design_has_the_shape_of_the_main_study() -> None:
 
 
 @pytest.mark.real
-def test_read_stimuli_of_the_main_study_has_the_published_design(gaze_data: Path) -> None:
+def test_read_stimuli_of_the_main_study_has_the_published_design_and_distances(gaze_data: Path) -> None:
     stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
     kept = [one for one in stimuli if not one.attention_check]
     assert (len(stimuli), len(kept)) == (1366, 1360)
@@ -149,27 +134,12 @@ def test_read_stimuli_of_the_main_study_has_the_published_design(gaze_data: Path
     theirs = Counter((len(one.objects), one.condition) for one in kept)
     assert (made - theirs).total() == 8
     assert not theirs - made
-
-
-@pytest.mark.real
-def test_dist_eye_head_of_the_main_study_equals_the_published_values(gaze_data: Path) -> None:
-    import polars as pl
-
-    from spotball_core.gaze.measures import with_measures
-
+    # The distances equal the published ones.
     published = pl.read_csv(gaze_data / "stimuli_main.csv", infer_schema_length=None).select(
         stimulus_id=pl.col("Stimulus_ID").cast(pl.String), published="DistEyeHead"
     )
-    stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
-    places = pl.DataFrame(
-        {
-            "stimulus_id": [one.stimulus_id for one in stimuli],
-            "n_objects": [len(one.objects) for one in stimuli],
-            "gaze": [one.gaze for one in stimuli],
-            "head": [one.head for one in stimuli],
-            "choice": [one.gaze for one in stimuli],
-        }
-    )
+    columns = {name: [getattr(one, name) for one in stimuli] for name in ("stimulus_id", "gaze", "head")}
+    places = pl.DataFrame({**columns, "n_objects": [len(one.objects) for one in stimuli], "choice": columns["gaze"]})
     both = with_measures(places).join(published, on="stimulus_id")
     assert len(both) == 1366
     assert both["dist_eye_head"].equals(both["published"].rename("dist_eye_head"))

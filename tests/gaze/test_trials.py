@@ -11,20 +11,17 @@ from spotball_core.gaze.power.observers import Observer, factorial_design, simul
 from tests.failures import raises
 
 HEADER = "respondent,stimulus_id,prompt_id,condition,view,proximity,objects,gaze_target,head_target,choice"
+
+
+def photo(name: str, objects: tuple[str, ...], view: str, proximity: int, gaze: str, **more: object) -> Stimulus:
+    fields = {"stimulus_id": name, "objects": objects, "view": view, "proximity": proximity, "gaze_target": gaze}
+    return Stimulus.model_validate({**fields, **more})
+
+
 PHOTOS = (
-    Stimulus(stimulus_id="a", objects=("cup", "pen"), view="front", proximity=1, gaze_target="pen"),
-    Stimulus(
-        stimulus_id="b",
-        objects=("cup", "pen", "key"),
-        view="left",
-        proximity=2,
-        gaze_target="cup",
-        head_target="key",
-        scene="room",
-    ),
-    Stimulus(
-        stimulus_id="c", objects=("cup", "pen"), view="right", proximity=3, gaze_target="cup", attention_check=True
-    ),
+    photo("a", ("cup", "pen"), "front", 1, "pen"),
+    photo("b", ("cup", "pen", "key"), "left", 2, "cup", head_target="key", scene="room"),
+    photo("c", ("cup", "pen"), "right", 3, "cup", attention_check=True),
 )
 
 
@@ -43,27 +40,16 @@ def problems(path: Path, stimuli: tuple[Stimulus, ...] = ()) -> list[tuple[str, 
 
 
 def test_read_trials_takes_photo_details_from_the_trials_file(tmp_path: Path) -> None:
-    path = written(
-        tmp_path,
-        HEADER,
-        "m,b,1,incongruent,left,2,cup+pen+key,cup,key,pen",
-        "m,a,1,natural,front,1,cup+pen,pen,,",
-    )
-    rows = read_trials(path).frame.to_dicts()
-    assert [(row["n_objects"], row["gaze"], row["head"], row["choice"]) for row in rows] == [
-        (3, 0, 2, 1),
-        (2, 1, None, None),
-    ]
-    assert [row["condition"] for row in rows] == ["incongruent", "natural"]
+    rows = ("m,b,1,incongruent,left,2,cup+pen+key,cup,key,pen", "m,a,1,natural,front,1,cup+pen,pen,,")
+    trials = read_trials(written(tmp_path, HEADER, *rows))
+    found = trials.frame.select("n_objects", "gaze", "head", "choice", "condition").rows()
+    assert found == [(3, 0, 2, 1, "incongruent"), (2, 1, None, None, "natural")]
 
 
 def test_read_trials_with_stimuli_needs_only_choices(tmp_path: Path) -> None:
     trials = read_trials(written(tmp_path, "stimulus_id,choice", "b,key", "a,pen", "c,cup"), PHOTOS)
-    rows = trials.frame.to_dicts()
-    assert [(row["respondent"], row["prompt_id"], row["scene"], row["choice"]) for row in rows] == [
-        ("model-x", "base", "room", 2),
-        ("model-x", "base", None, 1),
-    ]
+    found = trials.frame.select("respondent", "prompt_id", "scene", "choice").rows()
+    assert found == [("model-x", "base", "room", 2), ("model-x", "base", None, 1)]
     assert trials.n_checks == 1
 
 
@@ -97,10 +83,9 @@ def test_make_trials_equals_read_trials_and_checks_names(tmp_path: Path) -> None
     write_trials(made, tmp_path / "trials.csv")
     assert read_trials(tmp_path / "trials.csv", PHOTOS).frame.equals(made.frame)
     assert made.frame["response_time"].to_list() == [1.5, None]
-    with raises(OptionError, "unknown-image"):
-        make_trials([Trial(respondent="m", stimulus_id="z")], PHOTOS)
-    with raises(OptionError, "unknown-image"):
-        make_trials([Trial(respondent="m", stimulus_id="a", choice="key")], PHOTOS)
+    for wrong in ({"stimulus_id": "z"}, {"stimulus_id": "a", "choice": "key"}):
+        with raises(OptionError, "unknown-image"):
+            make_trials([Trial(respondent="m", **wrong)], PHOTOS)
 
 
 def test_read_trials_reports_all_problems_with_line_numbers(tmp_path: Path) -> None:
@@ -122,6 +107,8 @@ def test_read_trials_reports_all_problems_with_line_numbers(tmp_path: Path) -> N
 
 
 def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: Path) -> None:
+    of_two_people = written(tmp_path, "stimulus_id,choice,participant", "a,cup,1", "a,cup,2")
+    assert len(read_trials(of_two_people, PHOTOS).frame) == 2
     path = written(
         tmp_path,
         HEADER,
@@ -143,54 +130,39 @@ def test_read_trials_that_contradict_the_stimuli_is_an_error(tmp_path: Path) -> 
     ]
 
 
-def test_read_trials_without_photo_columns_or_stimuli_is_an_error(tmp_path: Path) -> None:
-    with raises(InputError, "missing-column:objects"):
-        read_trials(written(tmp_path, "stimulus_id,choice", "a,cup"))
-
-
-def test_read_trials_distinguishes_trials_by_participant(tmp_path: Path) -> None:
-    path = written(tmp_path, "stimulus_id,choice,participant", "a,cup,1", "a,cup,2")
-    assert len(read_trials(path, PHOTOS).frame) == 2
-
-
 @pytest.mark.parametrize(
-    ("content", "where"),
+    ("header", "row", "where"),
     [
-        (HEADER + ",choice\nm,a,1,,front,1,cup+pen,pen,,cup,pen\n", "duplicate:choice"),
+        ("stimulus_id,choice", "a,cup", "missing-column:objects"),
+        (HEADER + ",choice", "m,a,1,,front,1,cup+pen,pen,,cup,pen", "duplicate:choice"),
+        # Without the column head_target, all photos would count as natural.
         (
-            # Without the column head_target, all photos would count as natural.
-            HEADER.replace("head_target", "head_targets").replace("condition,", "")
-            + "\nm,a,1,front,1,cup+pen,pen,cup,cup\n",
+            HEADER.replace("head_target", "head_targets").replace("condition,", ""),
+            "m,a,1,front,1,cup+pen,pen,cup,cup",
             "unknown-column:head_targets",
         ),
-        (
-            HEADER.replace("respondent", "Respondent") + "\nm,a,1,,front,1,cup+pen,pen,,cup\n",
-            "unknown-column:Respondent",
-        ),
-        (HEADER.replace(",", ";") + "\nm;a\n", "missing-column:stimulus_id"),
+        (HEADER.replace("respondent", "Respondent"), "m,a,1,,front,1,cup+pen,pen,,cup", "unknown-column:Respondent"),
+        (HEADER.replace(",", ";"), "m;a", "missing-column:stimulus_id"),
     ],
 )
-def test_read_trials_with_duplicate_or_misspelled_columns_is_an_error(tmp_path: Path, content: str, where: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(content, encoding="utf-8")
+def test_read_trials_with_wrong_columns_is_an_error(tmp_path: Path, header: str, row: str, where: str) -> None:
     with raises(InputError, where):
-        read_trials(path)
+        read_trials(written(tmp_path, header, row))
 
 
-@pytest.mark.parametrize("content", ["\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3])
-def test_read_trials_of_a_file_that_is_not_utf8_or_a_folder_is_an_error(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "t.csv").write_bytes(content)
-    with raises(InputError, "unreadable-file:file"):
-        read_trials(tmp_path / "t.csv")
+def test_read_trials_of_a_file_that_is_not_utf8_or_a_folder_is_an_error(tmp_path: Path) -> None:
+    for content in ("\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3):
+        (tmp_path / "t.csv").write_bytes(content)
+        with raises(InputError, "unreadable-file:file"):
+            read_trials(tmp_path / "t.csv")
     with raises(InputError, "missing-file:file"):
         read_trials(tmp_path)
 
 
 def test_read_trials_excludes_trials_marked_as_attention_checks(tmp_path: Path) -> None:
     header = HEADER + ",attention_check"
-    trials = read_trials(
-        written(tmp_path, header, *(f"m,{n},1,,front,1,cup+pen,pen,,cup,{n == 3}".lower() for n in range(4)))
-    )
+    rows = [f"m,{n},1,,front,1,cup+pen,pen,,cup,{n == 3}".lower() for n in range(4)]
+    trials = read_trials(written(tmp_path, header, *rows))
     assert (len(trials.frame), trials.n_checks) == (3, 1)
     assert problems(written(tmp_path, header, "m,a,1,,front,1,cup+pen,pen,,cup,yes")) == [
         ("invalid-value", 2, "attention_check", "'yes'")

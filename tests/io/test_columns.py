@@ -27,14 +27,10 @@ WRITERS = {".csv": write_csv, ".jsonl": write_jsonl, ".parquet": write_parquet}
 
 
 class TestReadCounts:
-    @pytest.mark.parametrize("ending", WRITERS)
-    def test_read_counts_file_with_named_columns_reads_them(self, tmp_path: Path, ending: str) -> None:
-        path = WRITERS[ending](tmp_path / f"a{ending}", ROWS)
-        assert as_dict(read_counts(path, KNOWN, columns=NAMES)) == EXPECTED
-
-    def test_read_counts_frame_and_records_with_named_columns_read_them(self) -> None:
-        assert as_dict(read_counts(frame(ROWS), KNOWN, columns=NAMES)) == EXPECTED
-        assert as_dict(read_counts(ROWS, KNOWN, columns=NAMES)) == EXPECTED
+    def test_read_counts_of_files_frame_or_records_with_named_columns_reads_them(self, tmp_path: Path) -> None:
+        files = [write(tmp_path / f"a{ending}", ROWS) for ending, write in WRITERS.items()]
+        for source in (*files, frame(ROWS), ROWS):
+            assert as_dict(read_counts(source, KNOWN, columns=NAMES)) == EXPECTED
 
     @pytest.mark.parametrize("ending", WRITERS)
     def test_read_counts_swapped_columns_reads_each_once(self, tmp_path: Path, ending: str) -> None:
@@ -101,11 +97,9 @@ class TestMissingColumns:
         for problem in error.value.problems:
             assert f"--columns {option} (in Python: columns={{" in problem.fix
 
-    def test_read_counts_missing_column_option_reads_the_table(self) -> None:
+    def test_read_counts_missing_column_option_reads_the_table_and_else_suggests_renaming(self) -> None:
         row = {"images": "1", "pred": "D5"}
         assert read_counts([row], KNOWN, columns={"cell": "pred", "image": "images"}).n_answers == 1
-
-    def test_read_counts_no_likely_column_suggests_renaming(self) -> None:
         with pytest.raises(InputError) as error:
             read_counts([{"a": "1", "b": "D5"}], KNOWN)
         assert [problem.field for problem in error.value.problems] == ["image", "cell"]
@@ -132,7 +126,7 @@ class TestMissingColumns:
 
 class TestColumnNames:
     @pytest.mark.parametrize(
-        ("names", "words"),
+        ("names", "where"),
         [
             ({"imag": "id"}, "unknown-name:columns"),
             ({"cell": ""}, "invalid-option:columns"),
@@ -141,8 +135,8 @@ class TestColumnNames:
             ("image=id", "wrong-type:columns"),
         ],
     )
-    def test_column_names_invalid_raise(self, names: Any, words: str) -> None:
-        with raises(OptionError, words):
+    def test_column_names_invalid_raise(self, names: Any, where: str) -> None:
+        with raises(OptionError, where):
             ColumnNames(names)
 
     def test_column_names_unknown_lists_all_names(self) -> None:
@@ -152,12 +146,8 @@ class TestColumnNames:
 
     def test_readable_named_column_replaces_the_default_one(self) -> None:
         names = ColumnNames({"cell": "pred", "x": "y", "y": "x"})
-        assert names.readable(["image", "cell", "pred", "x", "y"]) == {
-            "image": "image",
-            "pred": "cell",
-            "x": "y",
-            "y": "x",
-        }
+        expected = {"image": "image", "pred": "cell", "x": "y", "y": "x"}
+        assert names.readable(["image", "cell", "pred", "x", "y"]) == expected
         assert names.readable(["image", "cell"]) == {"image": "image", "cell": "cell"}
 
 

@@ -61,9 +61,7 @@ def test_compressed_responses_in_a_dataset_folder_are_read(tmp_path: Path) -> No
     assert [group.respondent for group in report.groups] == ["responses-a", "responses-b"]
 
 
-def test_invalid_missing_or_too_large_compressed_file_raises_input_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_missing_or_too_large_compressed_file_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"plain")
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(LINES)[:-9])
     (tmp_path / "large.jsonl.gz").write_bytes(gzip.compress(LINES))

@@ -16,6 +16,7 @@ from spotball_core.io.csv_records import read_layout, record_lines
 
 SIGNS = ["a", "b", ",", '"', "\n", "\r\n", " ", "\u2028", "é"]
 FIELDS = st.lists(st.sampled_from(SIGNS), max_size=5).map("".join).filter(str.strip)
+QUOTE = "a quotation mark in the middle of a field"
 BLANKS = st.lists(st.sampled_from(["", " ", "\t"]), max_size=2)
 
 
@@ -28,12 +29,6 @@ def record(fields: list[str], newline: str) -> str:
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator=newline).writerow(fields)
     return out.getvalue()
-
-
-def write(text: str) -> Path:
-    with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False, encoding="utf-8", newline="") as file:
-        file.write(text)
-    return Path(file.name)
 
 
 class TestWholeFiles:
@@ -58,8 +53,10 @@ class TestWholeFiles:
             numbers.append(number)
             text += record(fields, newline)
             number += 1
-        path = write(("\ufeff" if bom else "") + (text if ends else text.removesuffix(newline)))
-        try:
+        text = ("\ufeff" if bom else "") + (text if ends else text.removesuffix(newline))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "a.csv")
+            path.write_text(text, encoding="utf-8", newline="")
             for size in (1 << 22, 5, 40):
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(csv_records, "_BLOCK", size)
@@ -70,24 +67,19 @@ class TestWholeFiles:
             # Polars numbers records in the same way, so its rows that are not blank are the written records.
             rows = pl.scan_csv(path, infer_schema=False, row_index_name="i").collect().rows()
             assert [row[1:] for row in rows if row[0] not in blank] == [tuple(fields) for _, fields in records]
-        finally:
-            path.unlink()
 
-    def test_record_longer_than_many_blocks_has_the_right_line(self, tmp_path: Path, block_size: None) -> None:
+    @pytest.mark.usefixtures("block_size")
+    def test_record_lines_of_long_records_are_right_and_omit_missing_ones(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         long = "x\n" * 500 + '"quoted", too'
         path.write_text("a,b\n" + record([long, "1"], "\n") + "2,3\n", encoding="utf-8")
         assert not read_layout(path).problems
-        assert record_lines(path, [0, 1]) == {0: 2, 1: 503}
-
-    def test_record_lines_omits_records_that_do_not_exist(self, tmp_path: Path, block_size: None) -> None:
-        path = tmp_path / "a.csv"
-        path.write_text("a,b\n1,2\n", encoding="utf-8")
-        assert record_lines(path, [0, 1, 7]) == {0: 2}
+        assert record_lines(path, [0, 1, 2, 7]) == {0: 2, 1: 503}
         assert record_lines(path, []) == {}
 
 
 class TestBrokenFiles:
+    @pytest.mark.usefixtures("block_size")
     @pytest.mark.parametrize(
         ("text", "lines", "found"),
         [
@@ -95,30 +87,28 @@ class TestBrokenFiles:
             ("a,b\n1,2,3\n1,2\n1,2,3,4\n", [2, 4], "3 fields"),
             ("a,b\n\n1,2\n\n\n1,2,3\n", [6], "3 fields"),
             ('a,b\n1,"x\ny"\n1,2,\n', [4], "3 fields"),
-            ('a,b\n1,x"y\n1,2,3\n', [2], "a quotation mark in the middle of a field"),
-            ('a,b\n1, "x"\n1,2\n', [2], "a quotation mark in the middle of a field"),
-            ('a,b\n1,2\n"1"x,2\n', [3], "a quotation mark in the middle of a field"),
-            ('a,b\n1,2\n1,"2\n1,2\n', [3], "a quotation mark in the middle of a field"),
+            ('a,b\n1,x"y\n1,2,3\n', [2], QUOTE),
+            ('a,b\n1, "x"\n1,2\n', [2], QUOTE),
+            ('a,b\n1,2\n"1"x,2\n', [3], QUOTE),
+            ('a,b\n1,2\n1,"2\n1,2\n', [3], QUOTE),
             ('a,b\n1,2,3\n1,"2\n1,2\n', [2, 3], "3 fields"),
             ("a,b\n1,2\n1", [3], "1 field"),
-            ('a,b\n1,2\n1,"', [3], "a quotation mark in the middle of a field"),
-            ('"a,b\n1,2\n', [1], "a quotation mark in the middle of a field"),
+            ('a,b\n1,2\n1,"', [3], QUOTE),
+            ('"a,b\n1,2\n', [1], QUOTE),
         ],
     )
-    def test_broken_file_reports_line_and_cause(
-        self, tmp_path: Path, block_size: None, text: str, lines: list[int], found: str
-    ) -> None:
+    def test_broken_file_reports_line_and_cause(self, tmp_path: Path, text: str, lines: list[int], found: str) -> None:
         path = tmp_path / "a.csv"
         path.write_text(text, encoding="utf-8")
         layout = read_layout(path)
         assert sorted(line for problem in layout.problems for line in problem.lines or [problem.line]) == lines
         assert layout.problems[0].found.startswith(found)
 
-    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path, block_size: None) -> None:
+    @pytest.mark.usefixtures("block_size")
+    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text("a,b\n" + "1,2\n1,2,3\n" * 50, encoding="utf-8")
-        layout = read_layout(path)
-        (problem,) = layout.problems
+        (problem,) = read_layout(path).problems
         assert (problem.found, problem.count, problem.lines) == ("3 fields", 50, (3, 5, 7, 9, 11))
 
     @given(st.binary(max_size=60))

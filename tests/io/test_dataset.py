@@ -42,39 +42,24 @@ def test_read_dataset_with_given_scenes_ignores_scenes_of_the_folder(tmp_path: P
     assert [one.image for one in read_dataset(folder, other).scenes] == ["7"]
 
 
-def test_read_dataset_of_folders_with_different_scenes_of_one_image_raises(tmp_path: Path) -> None:
+def test_read_dataset_of_different_scenes_of_one_image_or_of_a_file_given_twice_raises(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", scenes("1"), a=[ROW])
     two = dataset(tmp_path / "two", [scene("1", ball_cells=("D5",))], b=[ROW])
     with raises(InputError, "duplicate:image"):
         read_dataset([one, two])
-
-
-def test_read_dataset_of_a_folder_without_responses_raises(tmp_path: Path) -> None:
-    folder = dataset(tmp_path / "set", scenes("1"))
-    with raises(InputError, "wrong-folder:folder"):
-        read_dataset(folder)
-
-
-def test_read_dataset_of_a_folder_without_scenes_raises(tmp_path: Path) -> None:
-    write_jsonl(tmp_path / "responses.jsonl", [ROW])
-    with raises(InputError, "missing-file:file"):
-        read_dataset(tmp_path)
-
-
-def test_read_dataset_of_a_file_without_scenes_raises(tmp_path: Path) -> None:
-    with raises(InputError, "missing-truth:scenes"):
-        read_dataset(write_jsonl(tmp_path / "a.jsonl", [ROW]))
-
-
-def test_read_dataset_and_response_files_without_sources_raise() -> None:
-    with raises(OptionError, "no-data"):
-        read_dataset([])
-    with raises(OptionError, "no-data"):
-        response_files([])
-
-
-def test_file_given_both_directly_and_by_its_folder_raises(tmp_path: Path) -> None:
-    folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
-    read = read_dataset([folder, folder / "responses-a.jsonl"])
+    read = read_dataset([one, one / "responses-a.jsonl"])
     with raises(InputError, "duplicate:file"):
         read_counts(read.response_files, read.scenes)
+
+
+def test_read_dataset_and_response_files_without_sources_responses_or_scenes_raise(tmp_path: Path) -> None:
+    for read in (read_dataset, response_files):
+        with raises(OptionError, "no-data"):
+            read([])
+    with raises(InputError, "wrong-folder:folder"):
+        read_dataset(dataset(tmp_path / "set", scenes("1")))
+    file = write_jsonl(tmp_path / "responses.jsonl", [ROW])
+    with raises(InputError, "missing-file:file"):
+        read_dataset(tmp_path)
+    with raises(InputError, "missing-truth:scenes"):
+        read_dataset(file)

@@ -1,23 +1,25 @@
-"""Test records from JSON files, dictionaries and mappings, which give the same counts as JSON Lines."""
+"""Test records from JSON files, dictionaries, mappings and Hugging Face datasets: they count like JSON Lines."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from spotball_core import score
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.responses import read_counts
-from spotball_core.errors import InputError
+from spotball_core.errors import InputError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.dataset import read_dataset
 from spotball_core.io.records import text_of
 from spotball_core.schema import Response, Scene
 from tests.builders import dataset, scenes, write_jsonl
+from tests.failures import raises
 
 KNOWN = scenes("1", "2", "3", "4")
 
@@ -46,32 +48,20 @@ class TestJsonFiles:
         lines = write_jsonl(tmp_path / "a.jsonl", RECORDS)
         assert read_counts(written(tmp_path / "a.json", RECORDS), KNOWN) == read_counts(lines, KNOWN)
 
-    def test_read_counts_mapping_gives_one_answer_per_value(self, tmp_path: Path) -> None:
+    def test_read_counts_mapping_gives_one_answer_per_value_and_ignores_a_byte_order_mark(self, tmp_path: Path) -> None:
         answers = {"1": "D5", "2": None, "3": ["D5", "E5", "D5"], "4": {"D5": 0.5, "D6": 0.5}}
-        counts = read_counts(written(tmp_path / "gemini.json", answers), KNOWN)
+        (tmp_path / "gemini.json").write_text(json.dumps(answers), encoding="utf-8-sig")
+        counts = read_counts(tmp_path / "gemini.json", KNOWN)
         assert set(counts.table["respondent"]) == {"gemini"}
-        assert answers_of(counts) == {
-            ("1", 34): 1.0,
-            ("2", None): 1.0,
-            ("3", 34): 2.0,
-            ("3", 44): 1.0,
-            ("4", 34): 0.5,
-            ("4", 35): 0.5,
-        }
+        of_3_and_4 = {("3", 34): 2.0, ("3", 44): 1.0, ("4", 34): 0.5, ("4", 35): 0.5}
+        assert answers_of(counts) == {("1", 34): 1.0, ("2", None): 1.0, **of_3_and_4}
 
-    def test_read_counts_byte_order_mark_is_ignored(self, tmp_path: Path) -> None:
-        path = tmp_path / "a.json"
-        path.write_text('{"1": "D5"}', encoding="utf-8-sig")
-        assert read_counts(path, KNOWN).n_answers == 1
-
-    def test_read_counts_wrong_record_is_named_by_number(self, tmp_path: Path) -> None:
+    def test_read_counts_wrong_record_or_a_report_of_scores_is_named(self, tmp_path: Path) -> None:
         path = written(tmp_path / "a.json", [*RECORDS, {"image": "9", "cell": "D5"}])
         (problem,) = fails(path).problems
         assert (problem.file, problem.line, problem.field, problem.found) == (str(path), 6, "image", "'9'")
-
-    def test_read_counts_wrong_entry_of_mapping_is_named_by_number(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "a.json", {"1": ["D5", "D6"], "9": "D5"})
-        assert [problem.line for problem in fails(path).problems] == [2]
+        path = written(tmp_path / "report.json", {"schema_version": 1, "signature": "s", "groups": []})
+        assert "spotball score" in fails(path).problems[0].found
 
     @pytest.mark.parametrize(
         ("text", "line", "field"),
@@ -100,22 +90,16 @@ class TestJsonFiles:
             ('[{"image": "1", "cell": "D5"}, {"image": "2", "cel": "D5"}]', 2, "cel"),
             ("[" * 100_000, None, "file"),
             ('{"1": "\\ud800"}', 1, "cell"),
+            ('{"1": ["D5", "D6"], "9": "D5"}', 2, "image"),
+            # This is not UTF-8.
+            ('{"1": "é"}', None, "file"),
         ],
     )
     def test_read_counts_other_content_raises(self, tmp_path: Path, text: str, line: int | None, field: str) -> None:
         path = tmp_path / "a.json"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="latin-1")
         (problem,) = fails(path).problems
         assert (problem.file, problem.line, problem.field) == (str(path), line, field)
-
-    def test_read_counts_json_that_is_not_utf8_raises(self, tmp_path: Path) -> None:
-        path = tmp_path / "a.json"
-        path.write_bytes('{"1": "é"}'.encode("latin-1"))
-        assert fails(path).problems[0].field == "file"
-
-    def test_read_counts_report_of_scores_is_named(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "report.json", {"schema_version": 1, "signature": "s", "groups": []})
-        assert "spotball score" in fails(path).problems[0].found
 
     def test_read_dataset_folder_reads_responses_json(self, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=[{"image": "1", "cell": "D5"}])
@@ -153,15 +137,7 @@ class TestMappings:
             assert answers_of(read_counts(answers, KNOWN)) == {("1", 34): 1.0}
 
     def test_read_counts_empty_mapping_raises(self) -> None:
-        assert fails({}).problems[0].found == "no responses"
-
-    @pytest.mark.parametrize("answer", [[], np.zeros(0)])
-    def test_read_counts_empty_answer_raises(self, answer: object) -> None:
-        (problem,) = fails({"1": "D5", "2": answer}).problems
-        assert (problem.line, problem.field) == (2, "cell")
-
-    def test_read_counts_single_record_raises(self) -> None:
-        assert fails({"image": "1", "cell": "D5"}).problems[0].file == "records"
+        assert fails({}).code == "no-data"
 
 
 class TestDictionaries:
@@ -179,35 +155,73 @@ class TestDictionaries:
         counts = read_counts(rows, KNOWN)
         assert answers_of(counts) == {("1", 34): 1.0, ("2", 34): 1.0, ("3", 34): 1.0, ("4", None): 1.0}
 
+
+@pytest.mark.parametrize(
+    ("source", "line", "field"),
+    [
+        ({"image": "1", "cell": "D5"}, None, "file"),
+        *(({"1": "D5", "2": answer}, 2, "cell") for answer in ([], np.zeros(0))),
+        *(
+            ([{"image": "2", "cell": "D5"}, {"image": "1", "cell": cell}], 2, "cell")
+            for cell in (34, np.int64(34), "\ud800")
+        ),
+        ([{"image": "2", "cell": "D5"}, {"image": "1", "probabilities": {("D", 5): 1.0}}], 2, "probabilities"),
+        ([{"image": "2", "cell": "D5"}, {"image": "1", "probabilities": {"D5": object()}}], 2, "probabilities"),
+        ([{"image": "2", "cell": "D5"}, {"image": "1", "cell": "D5", "sample": [2]}], 2, "sample"),
+        ([{"image": "2", "cell": "D5"}, {"image": 10**30, "cell": "D5"}], 2, "image"),
+    ],
+)
+def test_read_counts_wrong_value_is_named_by_record(source: Any, line: int | None, field: str) -> None:
+    (problem,) = fails(source).problems
+    assert (problem.file, problem.line, problem.field) == ("records", line, field)
+
+
+class TestScores:
+    ROWS: ClassVar[list[dict[str, Any]]] = [
+        {"image": "1", "respondent": "m", "cell": "D5"},
+        {"image": "2", "respondent": "m", "cell": None},
+        {"image": "3", "respondent": "m", "cell": "D6", "note": "a column that is not read"},
+    ]
+
+    def test_dictionaries_give_the_same_scores_as_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "m.csv"
+        file.write_text("image,respondent,cell\n1,m,D5\n2,m,\n3,m,D6\n", encoding="utf-8")
+        from_file, from_rows = score(str(file), KNOWN, bootstrap=0), score(self.ROWS, KNOWN, bootstrap=0)
+        assert from_rows.groups == from_file.groups
+        assert from_rows.groups[0].n_unparsed == 1
+
+    def test_hugging_face_dataset_gives_the_same_scores_as_dictionaries(self) -> None:
+        datasets = pytest.importorskip("datasets", reason="needs datasets, which `make .venv/.all` installs")
+        dataset = datasets.Dataset.from_list([{**row, "note": ""} for row in self.ROWS])
+        assert score(dataset, KNOWN, bootstrap=0).groups == score(self.ROWS, KNOWN, bootstrap=0).groups
+        # A selection is stored as indices into the same table.
+        assert score(dataset.select([0]), KNOWN, bootstrap=0).groups[0].n_responses == 1
+
     @pytest.mark.parametrize(
-        ("row", "field"),
+        ("rows", "error", "where"),
         [
-            ({"image": "1", "cell": 34}, "cell"),
-            ({"image": "1", "cell": np.int64(34)}, "cell"),
-            ({"image": "1", "cell": "\ud800"}, "cell"),
-            ({"image": "1", "probabilities": {("D", 5): 1.0}}, "probabilities"),
-            ({"image": "1", "probabilities": {"D5": object()}}, "probabilities"),
-            ({"image": "1", "cell": "D5", "sample": [2]}, "sample"),
-            ({"image": 10**30, "cell": "D5"}, "image"),
+            ([{"image": "7", "cell": "D5"}], InputError, "unknown-image:image:1"),
+            ([{"picture": "1", "cell": "D5"}], InputError, "missing-column:image"),
+            (
+                [{"image": n, "cell": "D5", "sample": sample} for n, sample in ((1, 1), (2, [2]))],
+                InputError,
+                "invalid-value:sample:2",
+            ),
+            ([{"image": "1", "cell": "D5"}, "responses.csv"], OptionError, "wrong-type:responses"),
         ],
     )
-    def test_read_counts_wrong_value_is_named_by_record(self, row: dict[str, Any], field: str) -> None:
-        (problem,) = fails([{"image": "2", "cell": "D5"}, row]).problems
-        assert (problem.file, problem.line, problem.field) == ("records", 2, field)
+    def test_score_of_invalid_dictionaries_is_an_error(self, rows: list[Any], error: Any, where: str) -> None:
+        with raises(error, where):
+            score(rows, KNOWN)
 
 
 class TestSports:
-    def test_read_counts_response_without_sport_gets_the_sport_of_its_image(self) -> None:
+    def test_read_counts_response_without_sport_gets_the_sport_of_its_image_or_all(self) -> None:
         response = Response(image="1", respondent="m", kind="model", cell="D5")
         assert read_counts([response], KNOWN).table["sport"].to_list() == ["soccer"]
-
-    def test_read_counts_unnamed_sport_is_one_group(self) -> None:
         known = [Scene(image=image, grid=Grid.standard()) for image in ("1", "2")]
-        responses = [
-            Response(image="1", respondent="m", kind="model", cell="D5"),
-            Response(sport="all", image="2", respondent="m", kind="model", cell="D5"),
-        ]
-        assert read_counts(responses, known).table["sport"].to_list() == ["all", "all"]
+        other = Response(sport="all", image="2", respondent="m", kind="model", cell="D5")
+        assert read_counts([response, other], known).table["sport"].to_list() == ["all", "all"]
 
     def test_read_counts_sport_missing_from_the_ground_truth_raises(self) -> None:
         known = [Scene(image="1", grid=Grid.standard())]

@@ -64,14 +64,10 @@ class TestRoundTrip:
             write_scenes(known, path)
             assert read_scenes(path) == tuple(known)
 
-    def test_write_scenes_writes_one_line_per_scene(self, tmp_path: Path) -> None:
-        path = tmp_path / "scenes.jsonl"
-        write_scenes([scene("1"), scene("2")], path)
-        assert [json.loads(line)["image"] for line in path.read_text().splitlines()] == ["1", "2"]
-
-    def test_same_image_id_in_two_sports_is_two_scenes(self, tmp_path: Path) -> None:
+    def test_write_scenes_writes_one_line_per_sport_and_image(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         write_scenes([scene("1", "soccer"), scene("1", "volleyball")], path)
+        assert [json.loads(line)["sport"] for line in path.read_text().splitlines()] == ["soccer", "volleyball"]
         assert [one.key for one in read_scenes(path)] == [("soccer", "1"), ("volleyball", "1")]
 
     @pytest.mark.parametrize(
@@ -91,8 +87,7 @@ class TestRoundTrip:
         assert [one.key for one in read_scenes(path)] == [("soccer", "163")]
 
     def test_unicode_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
-        path = tmp_path / "scenes.jsonl"
-        path.write_text(LINE.replace("163", "a\u2028b\u0085c"), encoding="utf-8")
+        path = written(tmp_path, LINE.replace("163", "a\u2028b\u0085c"))
         assert fails(path, "invalid-value:image:1").found == '"a\\u2028b\\u0085c"'
 
 
@@ -112,7 +107,7 @@ class TestErrors:
             (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "missing-value:ball_box.3:4", ""),
         ],
     )
-    def test_invalid_scene_reports_file_line_field_and_value(
+    def test_invalid_scene_reports_line_field_and_value(
         self, tmp_path: Path, line: str, where: str, found: str
     ) -> None:
         path = written(tmp_path, "", LINE.replace("163", "1"), " ", line, LINE.replace("163", "2"))
@@ -120,18 +115,20 @@ class TestErrors:
         assert found.removesuffix('"') in problem.found.replace("\\", "")
         assert problem.expected
 
-    def test_cell_outside_the_grid_is_an_error(self, tmp_path: Path) -> None:
+    def test_cell_outside_the_grid_or_duplicate_image_is_an_error(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE.replace("}}", '},"ball_cells":["G1"]}'))
         assert "'G1'" in str(fails(path, "invalid-value:line:1"))
-
-    def test_duplicate_image_error_names_both_lines(self, tmp_path: Path) -> None:
         problem = fails(written(tmp_path, LINE, "", LINE), "duplicate:image:3")
         assert "soccer/163" in problem.found
         assert re.findall(r"\d+", problem.found) == ["163", "1"]
 
-    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path) -> None:
+    def test_repeated_cause_is_one_problem_and_reading_stops_after_ten_thousand(self, tmp_path: Path) -> None:
         problem = fails(written(tmp_path, *(["{"] * 25)), "invalid-value:line:1")
         assert (problem.count, problem.lines) == (25, (1, 2, 3, 4, 5))
+        with pytest.raises(InputError) as caught:
+            read_scenes(written(tmp_path, *(["{}"] * 50_000)))
+        assert 10_000 < caught.value.total < 10_100
+        assert caught.value.problems[0].line == 1
 
     @pytest.mark.parametrize("name", ["predictions.csv", "scenes.jsonl"])
     @pytest.mark.parametrize("text", ["image,cell\n163,D5\n164,D6\n", "\ufeffimage;cell\n", '"image","x","y"\n'])
@@ -146,24 +143,18 @@ class TestErrors:
         pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
         assert "Parquet" in fails(tmp_path / name, "wrong-file:file").found
 
-    def test_missing_file_or_folder_as_scenes_is_an_error(self, tmp_path: Path) -> None:
+    def test_missing_file_folder_or_file_without_scenes_is_an_error(self, tmp_path: Path) -> None:
         fails(tmp_path / "no.jsonl", "missing-file:file")
         fails(tmp_path, "wrong-file:file")
+        for text in ("", "\n\n", "\ufeff"):
+            fails(written(tmp_path, text), "no-data:file")
 
-    @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
-    def test_file_without_scenes_is_an_error(self, tmp_path: Path, text: str) -> None:
-        fails(written(tmp_path, text), "no-data:file")
-
-    @pytest.mark.parametrize(
-        ("data", "named"),
-        [(gzip.compress(LINE.encode()), False), (LINE.encode("utf-16"), True)],
-        ids=["gzip", "utf-16"],
-    )
-    def test_file_that_is_compressed_or_not_utf8_is_an_error(self, tmp_path: Path, data: bytes, named: bool) -> None:
+    def test_file_that_is_compressed_or_not_utf8_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
-        path.write_bytes(data)
         # The first invalid byte is named only if the format is unknown.
-        assert ("0x" in fails(path, "unreadable-file:file").found) == named
+        for data, named in ((gzip.compress(LINE.encode()), False), (LINE.encode("utf-16"), True)):
+            path.write_bytes(data)
+            assert ("0x" in fails(path, "unreadable-file:file").found) == named
 
     @settings(max_examples=examples(60))
     @given(
@@ -179,11 +170,3 @@ class TestErrors:
             path.write_bytes(data)
             with contextlib.suppress(SpotballError):
                 assert read_scenes(path)
-
-
-def test_read_scenes_stops_after_ten_thousand_errors(tmp_path: Path) -> None:
-    (tmp_path / "scenes.jsonl").write_text("{}\n" * 50_000)
-    with pytest.raises(InputError) as caught:
-        read_scenes(tmp_path / "scenes.jsonl")
-    assert 10_000 < caught.value.total < 10_100
-    assert caught.value.problems[0].line == 1

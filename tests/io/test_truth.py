@@ -19,7 +19,7 @@ from spotball_core.io.columns import ColumnNames
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.io.truth import scenes_of
 from spotball_core.schema import Scene
-from tests.builders import frame, scene, scenes, write_csv, write_jsonl, write_parquet
+from tests.builders import frame, scene, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples
 from tests.failures import raises
 
@@ -59,8 +59,6 @@ def problems(source: Any, **options: Any) -> tuple[Problem, ...]:
     return error.value.problems
 
 
-# Forms of the ground truth --------------------------------------------------------------------------------------
-
 # On 640 x 360 pixels, a cell has 64 x 60 pixels. Each row is one image.
 ROWS: list[tuple[Row, tuple[str, ...] | None]] = [
     ({"cell": "D5"}, ("D5",)),
@@ -81,7 +79,7 @@ ROWS: list[tuple[Row, tuple[str, ...] | None]] = [
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("row", "expected"), ROWS)
-def test_scenes_of_table_reads_each_form(
+def test_scenes_of_table_reads_each_row(
     tmp_path: Path, format: str, row: Row, expected: tuple[str, ...] | None
 ) -> None:
     (one,) = read([{"image": "7", **row}], format, tmp_path)
@@ -106,38 +104,18 @@ def test_scenes_of_box_keeps_box(tmp_path: Path, format: str) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_scenes_of_rows_with_cell_are_one_ball(tmp_path: Path, format: str) -> None:
-    rows = [
-        {"sport": "soccer", "image": "1", "cell": "D3"},
-        {"sport": "hockey", "image": "1", "cell": "A1"},
-        {"sport": "soccer", "image": "1", "cell": "C2"},
-    ]
-    known = read(rows, format, tmp_path)
+    places = (("soccer", "D3"), ("hockey", "A1"), ("soccer", "C2"))
+    known = read([{"sport": sport, "image": "1", "cell": cell} for sport, cell in places], format, tmp_path)
     assert [one.key for one in known] == [("soccer", "1"), ("hockey", "1")]
     assert [one.ball_cells for one in known] == [("C2", "D3"), ("A1",)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_scenes_of_optional_columns_are_read(tmp_path: Path, format: str) -> None:
-    row = {
-        "sport": "soccer",
-        "image": "1",
-        "cell": "D5",
-        "width": 800,
-        "height": 600,
-        "players": [[1.0, 2.0, 30.0, 40.0]],
-        "control": True,
-        "path": "images/1.jpg",
-        "note": "not read",
-    }
+    same = {"players": [[1.0, 2.0, 30.0, 40.0]], "control": True, "path": "images/1.jpg"}
+    row = {"sport": "soccer", "image": "1", "cell": "D5", "width": 800, "height": 600, **same, "note": "not read"}
     (one,) = read([row], format, tmp_path)
-    assert one == scene(
-        "1",
-        size=(800, 600),
-        ball_cells=["D5"],
-        players=[[1, 2, 30, 40]],
-        control=True,
-        path="images/1.jpg",
-    )
+    assert one == scene("1", size=(800, 600), ball_cells=["D5"], **same)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -158,15 +136,16 @@ def test_scenes_of_named_columns_reads_them(tmp_path: Path, format: str) -> None
     assert cells(known) == {"7": ("D5",)}
 
 
-def test_scenes_of_table_without_named_column_reads_own_name() -> None:
+def test_scenes_of_names_may_be_missing_from_a_table_or_replace_the_column_cell() -> None:
     names = ColumnNames({"image": "image_id", "cell": "prediction"})
     assert cells(scenes_of([{"image": "1", "cell": "D5"}], columns=names)) == {"1": ("D5",)}
-
-
-def test_scenes_of_named_cells_replace_the_column_cell() -> None:
     # One table has both the predictions and the ground truth.
     rows = [{"image": "1", "respondent": "m", "pred": "A1", "gold": "D5"}]
     assert cells(scenes_of(rows, columns={"cell": "pred", "cells": "gold"})) == {"1": ("D5",)}
+    (problem,) = problems([{"image": "1", "gold": "D5"}], columns=ColumnNames({"cell": "prediction"}))
+    assert "--columns cell=prediction,cells=gold (" in problem.fix
+    with raises(OptionError, "missing-column:columns"):
+        scenes_of([{"image": "1", "cell": "D5"}], columns={"cell": "gold"})
 
 
 def test_scenes_of_numeric_ids_become_text() -> None:
@@ -184,40 +163,24 @@ def test_scenes_of_pandas_missing_values_are_unknown() -> None:
     assert scenes_of(table.to_dict("records")) == known
 
 
-def test_scenes_of_csv_restores_apostrophes(tmp_path: Path) -> None:
-    path = tmp_path / "truth.csv"
-    path.write_text("image,cell\n'=1,D5\n", encoding="utf-8")
-    assert cells(scenes_of(path)) == {"=1": ("D5",)}
-
-
-def test_scenes_of_compressed_table_is_unpacked(tmp_path: Path) -> None:
+def test_scenes_of_csv_restores_apostrophes_and_unpacks_it(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv.gz"
+    path.write_bytes(gzip.compress(b"image,cell\n'=1,D5\n"))
+    assert cells(scenes_of(path)) == {"=1": ("D5",)}
     path.write_bytes(gzip.compress(b"image,cell\n1,D5\n2,Z9\n"))
     (problem,) = problems(path)
     assert (problem.file, problem.line) == (str(path), 3)
 
 
 @settings(max_examples=examples(40))
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.sets(st.integers(0, 59), max_size=4)),
-        min_size=1,
-        max_size=8,
-        unique_by=lambda image: image[0],
-    )
-)
-def test_scenes_of_any_cells_agree_with_scene(images: list[tuple[int, set[int]]]) -> None:
+@given(st.dictionaries(st.integers(0, 9), st.sets(st.integers(0, 59), max_size=4), min_size=1, max_size=8))
+def test_scenes_of_any_cells_agree_with_scene(images: dict[int, set[int]]) -> None:
     grid = Grid.standard()
-    expected = tuple(
-        Scene(image=image, grid=grid, ball_cells=[grid.labels[cell] for cell in ball]) for image, ball in images
-    )
-    rows = [{"image": image, "cells": ";".join(grid.labels[cell] for cell in ball)} for image, ball in images]
-    assert scenes_of(rows) == expected
-    assert scenes_of({image: {grid.labels[cell] for cell in ball} for image, ball in images}) == expected
+    labels = {image: {grid.labels[cell] for cell in ball} for image, ball in images.items()}
+    expected = tuple(Scene(image=image, grid=grid, ball_cells=list(ball)) for image, ball in labels.items())
+    assert scenes_of([{"image": image, "cells": ";".join(ball)} for image, ball in labels.items()]) == expected
+    assert scenes_of(labels) == expected
     assert scenes_of(expected) == expected
-
-
-# Mappings -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -249,8 +212,6 @@ def test_scenes_of_json_mapping_reads_it(tmp_path: Path) -> None:
     assert cells(scenes_of(path)) == {"1": ("D5",), "2": ("C2", "C3"), "3": None, "4": ("A2",)}
 
 
-# Scenes -----------------------------------------------------------------------------------------------------------
-
 SCENES = [scene("1"), scene("2", "hockey", size=(800, 600), players=[[0, 0, 9, 9]], ball_box=[1, 1, 9, 9])]
 
 
@@ -271,9 +232,7 @@ def test_scenes_of_scenes_file_equals_read_scenes(tmp_path: Path) -> None:
         ("missing.jsonl", None),
     ],
 )
-def test_scenes_of_broken_scenes_file_raises_the_same_problems_as_read_scenes(
-    tmp_path: Path, name: str, content: str | None
-) -> None:
+def test_scenes_of_broken_scenes_file_raises_like_read_scenes(tmp_path: Path, name: str, content: str | None) -> None:
     if content is not None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError) as error:
@@ -295,8 +254,6 @@ def test_scenes_of_scenes_ignores_grid_and_columns_options() -> None:
     (one,) = scenes_of([{"image": "1", "grid": grid, "ball_cells": ["B2"]}])
     assert (one.layout, one.ball_cells) == (grid, ("B2",))
 
-
-# Mistakes -------------------------------------------------------------------------------------------------------
 
 BAD_ROWS: list[tuple[Row, str, str]] = [
     ({"image": None, "cell": "D5"}, "image", "nothing"),
@@ -338,7 +295,7 @@ BAD_ROWS: list[tuple[Row, str, str]] = [
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("row", "field", "found"), BAD_ROWS)
-def test_scenes_of_wrong_row_reports_file_line_and_field(
+def test_scenes_of_wrong_row_reports_line_and_field(
     tmp_path: Path, format: str, row: Row, field: str, found: str
 ) -> None:
     good = dict.fromkeys(row) | {"image": "1"}
@@ -371,11 +328,6 @@ def test_scenes_of_repeated_image_raises(tmp_path: Path, format: str, rows: list
     assert f"the first is {first}" in problem.found
 
 
-def test_scenes_of_repeated_scene_raises() -> None:
-    (problem,) = problems([SCENES[0], SCENES[1], SCENES[0]])
-    assert (problem.line, problem.field) == (3, "image")
-
-
 @pytest.mark.parametrize(
     ("columns", "fields", "option"),
     [
@@ -393,7 +345,7 @@ def test_scenes_of_repeated_scene_raises() -> None:
         ("image;cell", ["header"], None),
     ],
 )
-def test_scenes_of_wrong_columns_reports_fields_and_suggests_option(
+def test_scenes_of_wrong_columns_suggests_option(
     tmp_path: Path, columns: str, fields: list[str], option: str | None
 ) -> None:
     path = tmp_path / "truth.csv"
@@ -403,17 +355,6 @@ def test_scenes_of_wrong_columns_reports_fields_and_suggests_option(
     assert all(problem.file == str(path) for problem in named)
     for problem in named:
         assert (f"--columns {option} (" in problem.fix) == (option is not None)
-
-
-def test_scenes_of_missing_column_names_cells_if_cell_is_named() -> None:
-    names = ColumnNames({"cell": "prediction"})
-    (problem,) = problems([{"image": "1", "gold": "D5"}], columns=names)
-    assert "--columns cell=prediction,cells=gold (" in problem.fix
-
-
-def test_scenes_of_named_column_that_is_missing_raises() -> None:
-    with raises(OptionError, "missing-column:columns"):
-        scenes_of([{"image": "1", "cell": "D5"}], columns={"cell": "gold"})
 
 
 @pytest.mark.parametrize(
@@ -434,18 +375,18 @@ def test_scenes_of_named_column_that_is_missing_raises() -> None:
         ("a.xlsx", "image", None, "file"),
         ("a.txt", "image,cell\n1,D5\n", None, "file"),
         ("a", "image", None, "file"),
+        *((f"missing{ending}", None, None, "file") for ending in (".csv", ".json", ".parquet", ".txt")),
+        ("", None, None, "file"),
     ],
 )
-def test_scenes_of_broken_table_raises(tmp_path: Path, name: str, content: str, line: int | None, field: str) -> None:
+def test_scenes_of_broken_table_or_path_that_is_not_a_file_raises(
+    tmp_path: Path, name: str, content: str | None, line: int | None, field: str
+) -> None:
     path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
     first = problems(path)[0]
     assert (first.file, first.line, first.field) == (str(path), line, field)
-
-
-@pytest.mark.parametrize("name", ["missing.csv", "missing.json", "missing.parquet", "missing.txt", ""])
-def test_scenes_of_path_that_is_not_a_file_raises(tmp_path: Path, name: str) -> None:
-    assert problems(tmp_path / name)[0].field == "file"
 
 
 @pytest.mark.parametrize("source", [3, None, ["D5"], [["D5"]], [scene("1"), "D5"], object(), [], {}])
@@ -465,17 +406,15 @@ def test_scenes_of_image_that_is_not_a_name_raises(image: object) -> None:
     assert problems([{"image": image, "cell": "D5"}])[0].line == 1
 
 
-def test_scenes_of_single_record_raises() -> None:
+def test_scenes_of_repeated_scene_or_single_record_raises() -> None:
+    (problem,) = problems([SCENES[0], SCENES[1], SCENES[0]])
+    assert (problem.line, problem.field) == (3, "image")
     assert problems({"image": "1", "cell": "D5"})[0].file == "truth"
 
 
-def test_scenes_of_many_wrong_rows_stops_after_ten_thousand() -> None:
+def test_scenes_of_many_rows_takes_linear_time_and_stops_after_ten_thousand_problems() -> None:
     named = problems([{"image": n, "cell": "Z9"} for n in range(20_000)])
     assert [problem.count for problem in named] == [10_001]
-
-
-def test_scenes_of_many_rows_takes_linear_time() -> None:
     known = scenes_of(pl.DataFrame({"image": range(5_000), "cell": ["D5", "D6"] * 2_500}))
     assert len(known) == 5_000
     assert scenes_of(list(known)) == known
-    assert scenes_of(scenes("1", "2")) == tuple(scenes("1", "2"))

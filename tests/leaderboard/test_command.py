@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from spotball_core import import_release, score
 from spotball_core.leaderboard.write import write_leaderboard
 from spotball_core.schema import ScoreReport
 from tests.builders import dataset
@@ -17,10 +18,8 @@ from tests.cli.process import MODULE, spotball
 from tests.failures import codes
 from tests.leaderboard.made import answers, given, known, scored, write
 
-FILES = {
-    *("README.md", "badge.json", "badge.svg", "leaderboard.csv", "leaderboard.html", "leaderboard.parquet"),
-    "model-index",
-}
+FILES = {f"leaderboard.{ending}" for ending in ("csv", "html", "parquet")}
+FILES |= {"README.md", "badge.json", "badge.svg", "model-index"}
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +52,16 @@ def test_output_folder_may_be_inside_the_searched_folder(reports: Path) -> None:
 
 
 def test_output_folder_with_other_files_is_an_error(reports: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
+    out, of_another_command = tmp_path / "out", tmp_path / "report"
     write_leaderboard([reports], out)
     (out / "notes.txt").write_text("mine")
-    done = spotball("leaderboard", reports, "--out", out)
-    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
+    of_another_command.mkdir()
+    (of_another_command / "report.html").write_text('<meta name="generator" content="spotball report 1">')
+    for folder in (reports, of_another_command, out):
+        done = spotball("leaderboard", reports, "--out", folder)
+        assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
     assert "notes.txt" in done.stderr
     assert (out / "notes.txt").read_text() == "mine"
-    done = spotball("leaderboard", reports, "--out", reports)
-    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
-
-
-def test_output_folder_of_another_command_is_an_error(reports: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "report.html").write_text('<meta name="generator" content="spotball report 1">')
-    done = spotball("leaderboard", reports, "--out", out)
-    assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
 
 
 @pytest.mark.parametrize(("option", "name"), [("--metrics", "speed"), ("--sport", "chess"), ("--prompt", "cot")])
@@ -84,7 +76,7 @@ def test_unknown_metric_sport_or_prompt_is_an_error(reports: Path, tmp_path: Pat
 def test_damaged_report_is_an_error_without_output(reports: Path, tmp_path: Path) -> None:
     (reports / "b.json").write_text((reports / "a.json").read_text()[:-30])
     done = spotball("leaderboard", reports, "--out", tmp_path / "out")
-    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
+    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-json"])
     assert f"error: {reports}/b.json: file: " in done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -137,3 +129,20 @@ def test_killed_command_leaves_the_complete_old_or_new_folder(tmp_path: Path) ->
             subprocess.run(["rm", "-r", str(unfinished)], check=True)
     assert killed
     assert out.exists() or list(tmp_path.glob(".out.*/old"))
+
+
+@pytest.mark.real
+def test_leaderboard_of_the_published_soccer_data_has_the_published_scores(real_release: Path, tmp_path: Path) -> None:
+    import_release(real_release).write(tmp_path / "dataset")
+    report = score(tmp_path / "dataset", reference="human", bootstrap=200, ceiling=True)
+    write(report, tmp_path / "reports/all.json")
+    write_leaderboard([tmp_path / "reports"], tmp_path / "out")
+    readme = (tmp_path / "out/README.md").read_text()
+    # 1441 of 7500 and 81 of 1000 responses are right. 113.36 px is in table 2 of the paper.
+    for said in ("| human (reference) | base | 19.2 ", "| 113.4 ", "| 50 | 7,500 |", "| gemini | cot | 8.1 "):
+        assert said in readme
+    assert "| uniform guessing |  | 3.7 |" in readme
+    frame = pl.read_parquet(tmp_path / "out/leaderboard.parquet")
+    ranked = frame.filter(pl.col("rank").is_not_null())
+    assert set(ranked.select("respondent", "rank", "rank_low", "rank_high").iter_rows()) == {("gemini", 1, 1, 1)}
+    assert {"accuracy", "wasserstein_matched", "ceiling_score", "near_player_rate"} <= set(ranked["metric"])

@@ -22,16 +22,15 @@ def ranks_of(ranking: RankTable, metric: str = "accuracy") -> dict[str, Rank]:
     return {ranking.entries[place].respondent: rank for place, rank in ranking.ranks[metric].items()}
 
 
-def entry_of(board: Leaderboard, respondent: str, ranking: int = 0) -> MetricValue:
-    entries = board.rankings[ranking].entries
+def first_accuracy(board: Leaderboard, respondent: str) -> MetricValue:
+    entries = board.rankings[0].entries
     (found,) = [entry.metrics["accuracy"] for entry in entries if entry.respondent == respondent]
     return found
 
 
 class TestTogether:
     def test_reports_on_the_same_task_are_ranked_together(self) -> None:
-        board = board_of(given(ONE, data="1"), given(TWO, data="2"))
-        (ranking,) = board.rankings
+        (ranking,) = board_of(given(ONE, data="1"), given(TWO, data="2")).rankings
         assert ranks_of(ranking) == {"gpt": Rank(2, (2, 2)), "gemini": Rank(1, (1, 1))}
         assert ranking.differs == ""
 
@@ -49,7 +48,7 @@ class TestTogether:
             ({"reference": "human"}, "policy's reference (in this ranking: human)"),
         ],
     )
-    def test_reports_with_different_settings_are_ranked_separately_with_the_reason(
+    def test_reports_with_different_settings_are_ranked_apart_with_the_reason(
         self, other: dict[str, object], reason: str
     ) -> None:
         board = board_of(given(ONE), given(TWO, data="2", **{"images": "all", **other}))
@@ -83,43 +82,27 @@ class TestTogether:
 
 
 class TestOneEntry:
-    def test_same_score_in_several_reports_is_one_entry_with_all_sources(self) -> None:
-        board = board_of(given({**ONE, **TWO}, data="1"), given(ONE, data="2"))
-        (ranking,) = board.rankings
+    def test_same_score_in_several_reports_is_one_entry_with_all_sources_despite_rounding(self) -> None:
+        (ranking,) = board_of(given({**ONE, **TWO}, data="1"), given(ONE, data="2")).rankings
         first, second = ranking.entries
         assert (first.respondent, first.sources) == ("gpt", ("reports/1.json", "reports/2.json"))
         assert (second.respondent, second.sources) == ("gemini", ("reports/1.json",))
         assert ranks_of(ranking)["gpt"].rank == 2
-
-    def test_different_scores_of_one_respondent_are_separate_entries(self) -> None:
-        board = board_of(given(ONE, data="1"), given({"gpt": (0.9, (0.8, 0.95))}, data="2"))
-        (ranking,) = board.rankings
-        assert [(entry.sources, entry.is_one_of_several) for entry in ranking.entries] == [
-            (("reports/1.json",), True),
-            (("reports/2.json",), True),
-        ]
-        assert [rank.rank for rank in ranking.ranks["accuracy"].values()] == [2, 1]
-
-    def test_scores_of_the_same_data_that_differ_by_rounding_are_one_entry(self) -> None:
         board = board_of(given(ONE), given({"gpt": (0.2 + 1e-15, (0.15, 0.25))}))
         assert len(board.rankings[0].entries) == 1
 
+    def test_different_scores_of_one_respondent_are_separate_entries(self) -> None:
+        (ranking,) = board_of(given(ONE, data="1"), given({"gpt": (0.9, (0.8, 0.95))}, data="2")).rankings
+        found = [(entry.sources, entry.is_one_of_several) for entry in ranking.entries]
+        assert found == [(("reports/1.json",), True), (("reports/2.json",), True)]
+        assert [rank.rank for rank in ranking.ranks["accuracy"].values()] == [2, 1]
+
     def test_ceiling_adds_the_ceiling_score_metric(self) -> None:
         report = given(ONE)
-        ceiling = Ceiling(
-            sport="soccer",
-            reference="human",
-            n_participants=9,
-            n_images=50,
-            splits=1,
-            split_half=MetricValue(value=1.0),
-            leave_one_out_accuracy=MetricValue(value=0.5),
-            participant_accuracy=MetricValue(value=0.5),
-            uniform=100.0,
-            sampling_floor={},
-            score={"soccer/gpt/base": MetricValue(value=0.4, ci95=(0.3, 0.5))},
-            signature="",
-        )
+        half = dict.fromkeys(("split_half", "leave_one_out_accuracy", "participant_accuracy"), MetricValue(value=0.5))
+        other = {"n_participants": 9, "n_images": 50, "splits": 1, "uniform": 100.0, "sampling_floor": {}, **half}
+        score = {"soccer/gpt/base": MetricValue(value=0.4, ci95=(0.3, 0.5))}
+        ceiling = Ceiling(sport="soccer", reference="human", score=score, signature="", **other)
         board = board_of(report, report.model_copy(update={"ceilings": (ceiling,)}))
         (entry,) = board.rankings[0].entries
         assert entry.metrics.keys() == {"accuracy", CEILING_SCORE}
@@ -135,9 +118,8 @@ class TestWhoIsRanked:
         (ranking,) = board_of(given(scores, kinds=self.KINDS)).rankings
         assert ranks_of(ranking).keys() == {"gpt", "gemini"}
         assert ranks_of(ranking)["gemini"] == Rank(1, (1, 1))
-        assert [ranking.entries[place].respondent for place in ranking.order("accuracy")] == [
-            *("human", "gemini", "gpt", "center")
-        ]
+        order = [ranking.entries[place].respondent for place in ranking.order("accuracy")]
+        assert order == ["human", "gemini", "gpt", "center"]
 
     def test_baselines_are_ranked_if_there_are_no_models(self) -> None:
         scores = {"center": (0.1, (0.05, 0.15)), "oracle": (0.9, (0.8, 0.95)), "human": (0.5, None)}
@@ -145,7 +127,7 @@ class TestWhoIsRanked:
         (ranking,) = board_of(given(scores, kinds=kinds)).rankings
         assert ranks_of(ranking).keys() == {"center", "oracle"}
 
-    def test_rates_are_ranked_by_the_distance_from_the_reference(self) -> None:
+    def test_rates_are_ranked_by_the_distance_from_the_reference_and_center_ratio_from_1(self) -> None:
         scores = {"a": (0.9, (0.89, 0.91)), "b": (0.45, (0.44, 0.46)), "human": (0.5, (0.49, 0.51))}
         report = given(scores, metric="near_player_rate", kinds=self.KINDS, reference="human")
         (ranking,) = board_of(report).rankings
@@ -153,8 +135,6 @@ class TestWhoIsRanked:
         assert [ranking.entries[place].respondent for place in ranking.order("near_player_rate")] == ["human", "b", "a"]
         (without,) = board_of(given(scores, metric="near_player_rate", kinds=self.KINDS)).rankings
         assert without.ranks["near_player_rate"] == {}
-
-    def test_center_ratio_is_ranked_by_the_distance_from_1(self) -> None:
         scores = {"a": (0.8, (0.79, 0.81)), "b": (1.1, (1.09, 1.11))}
         (ranking,) = board_of(given(scores, metric="center_ratio")).rankings
         assert ranks_of(ranking, "center_ratio") == {"a": Rank(2, (2, 2)), "b": Rank(1, (1, 1))}
@@ -167,7 +147,7 @@ class TestWhoIsRanked:
 
 
 class TestSelection:
-    def test_sports_and_prompts_select_rankings_and_unknown_ones_raise(self) -> None:
+    def test_sports_and_prompts_select_rankings_unless_pooled_and_unknown_ones_raise(self) -> None:
         report = scored("gpt", "gemini")
         board = board_of(report, sports=["soccer"], prompts=["base"])
         assert [ranking.title for ranking in board.rankings] == ["soccer"]
@@ -175,6 +155,8 @@ class TestSelection:
             board_of(report, sports=["chess"])
         with raises(OptionError, "unknown-name:--prompt"):
             board_of(report, prompts=["cot"])
+        (pooled,) = board_of(scored("gpt", by=("respondent", "prompt"))).rankings
+        assert (pooled.title, pooled.is_average) == ("All images", False)
 
     def test_reports_that_cannot_be_ranked_raise_or_are_noted(self) -> None:
         with raises(OptionError, "no-data"):
@@ -185,10 +167,6 @@ class TestSelection:
         board = board_of(old, scored("gemini"))
         assert {entry.respondent for ranking in board.rankings for entry in ranking.entries} == {"human", "gemini"}
         assert board.notes[0].startswith("reports/1.json is from an older version and does not record")
-
-    def test_report_with_pooled_sports_is_one_ranking_of_all_images(self) -> None:
-        (ranking,) = board_of(scored("gpt", by=("respondent", "prompt"))).rankings
-        assert (ranking.title, ranking.is_average) == ("All images", False)
 
 
 class TestAverages:
@@ -203,52 +181,40 @@ class TestAverages:
         board = self.board()
         assert [ranking.title for ranking in board.rankings] == ["Average over 2 sports", "soccer", "volleyball"]
         assert names(board)[0] == {"gpt"}
-        found = entry_of(board, "gpt")
+        found = first_accuracy(board, "gpt")
         assert found.value == pytest.approx((0.2 + 0.4) / 2)
         # The interval reaches sqrt(0.1² + 0.1²) / 2 below the mean and sqrt(0.2² + 0.1²) / 2 above it.
         assert found.ci95 == pytest.approx((0.3 - math.sqrt(0.02) / 2, 0.3 + math.sqrt(0.05) / 2))
         assert board.rankings[0].uniform == {"accuracy": pytest.approx(0.04)}
         assert board.rankings[0].n_images == 100
-
-    def test_average_has_no_interval_if_participants_are_resampled(self) -> None:
-        found = entry_of(self.board(cluster="participant"), "gpt")
+        # If participants are resampled, the average has no interval.
+        found = first_accuracy(self.board(cluster="participant"), "gpt")
         assert (found.value, found.ci95) == (pytest.approx(0.3), None)
 
     def test_average_needs_a_value_in_each_sport(self) -> None:
-        board = board_of(
-            given(ONE, data="1"), given({"gpt": (0.1, None)}, metric="overlap_rate", sport="x", scenes="x", data="2")
-        )
-        assert board.rankings[0].entries[0].metrics == {}
+        rate = given({"gpt": (0.1, None)}, metric="overlap_rate", sport="x", scenes="x", data="2")
+        assert board_of(given(ONE, data="1"), rate).rankings[0].entries[0].metrics == {}
 
-    def test_no_average_if_no_respondent_has_all_sports(self) -> None:
-        board = board_of(given(ONE, data="1"), given(TWO, sport="tennis", scenes="x", data="2"))
+    def test_no_average_without_one_comparable_score_in_each_sport(self) -> None:
+        tennis = {"sport": "tennis", "scenes": "x", "data": "2"}
+        board = board_of(given(ONE, data="1"), given(TWO, **tennis))
         assert [ranking.title for ranking in board.rankings] == ["soccer", "tennis"]
         (note,) = board.notes
         assert note.startswith(
             "No respondent has scores for all of soccer and tennis, so there is no average over these sports."
         )
-
-    def test_several_scores_of_a_sport_are_not_averaged(self) -> None:
-        other = given(ONE, scenes="u", data="3")
-        board = board_of(*(one.report for one in self.board().reports), other)
+        board = board_of(given(ONE, data="1"), given(ONE, version="2", **tennis), given(TWO, data="3"))
+        assert not any(ranking.is_average for ranking in board.rankings)
+        board = board_of(*(one.report for one in self.board().reports), given(ONE, scenes="u", data="3"))
         assert [ranking.title for ranking in board.rankings] == ["soccer", "soccer", "volleyball"]
         assert "gpt has several scores for one sport, so it has no average over sports." in board.notes
-
-    def test_no_average_over_reports_with_different_versions(self) -> None:
-        board = board_of(
-            given(ONE, data="1"), given(ONE, sport="tennis", scenes="x", data="2", version="2"), given(TWO, data="3")
-        )
-        assert not any(ranking.is_average for ranking in board.rankings)
 
     def test_average_of_scored_reports_is_the_mean_of_their_values(self) -> None:
         report = scored("gpt", "gemini")
         ranking = board_of(report).rankings[0]
         assert ranking.is_average
         for entry in ranking.entries:
+            groups = [group for group in report.groups if group.respondent == entry.respondent]
             for key, found in entry.metrics.items():
-                groups = [group for group in report.groups if group.respondent == entry.respondent]
                 values = [group.metrics[key].value for group in groups]
-                if None in values:
-                    assert found.value is None
-                else:
-                    assert found.value == pytest.approx(sum(value for value in values if value is not None) / 2)
+                assert found.value == (None if None in values else pytest.approx(sum(values) / 2))

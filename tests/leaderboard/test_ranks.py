@@ -14,6 +14,8 @@ from spotball_core.leaderboard.ranks import Estimate, Goal, Rank, ranks
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from tests.conftest import THOROUGH
 
+Span = tuple[int, int]
+
 MANY = 10**9
 """A number of images for which Student's t equals the normal distribution."""
 
@@ -22,17 +24,15 @@ def exact(value: float) -> Estimate:
     return Estimate(value, (value, value), MANY)
 
 
-def found(entries: list[Estimate], goal: Goal) -> list[tuple[int, tuple[int, int] | None]]:
+def found(entries: list[Estimate], goal: Goal) -> list[tuple[int, Span | None]]:
     return [(rank.rank, rank.interval) for rank in ranks(entries, goal)]
 
 
 class TestByHand:
-    def test_exact_values_give_certain_ranks(self) -> None:
+    def test_exact_values_give_certain_ranks_except_for_equal_values(self) -> None:
         entries = [exact(value) for value in (0.3, 0.1, 0.2)]
         assert found(entries, "higher") == [(1, (1, 1)), (3, (3, 3)), (2, (2, 2))]
         assert found(entries, "lower") == [(3, (3, 3)), (1, (1, 1)), (2, (2, 2))]
-
-    def test_equal_values_share_a_rank_and_leave_the_order_open(self) -> None:
         entries = [exact(value) for value in (0.2, 0.2, 0.1)]
         assert found(entries, "higher") == [(1, (1, 2)), (1, (1, 2)), (3, (3, 3))]
 
@@ -79,20 +79,18 @@ class TestByHand:
         entries = [Estimate(0.5, None, 50), exact(0.1), exact(0.9)]
         assert found(entries, "higher") == [(2, (1, 3)), (3, (2, 3)), (1, (1, 2))]
         assert found(entries, exact(1.0)) == [(2, (1, 3)), (3, (2, 3)), (1, (1, 2))]
-
-    def test_entries_without_any_intervals_have_no_rank_intervals(self) -> None:
-        entries = [Estimate(value, None, 50) for value in (0.5, 0.1)]
-        assert found(entries, "higher") == [(1, None), (2, None)]
+        # If no entry has an interval, no rank has one.
+        assert found([Estimate(value, None, 50) for value in (0.5, 0.1)], "higher") == [(1, None), (2, None)]
 
     def test_ranks_of_no_entries_and_of_one_entry(self) -> None:
         assert ranks([], "higher") == []
         assert ranks([exact(1.0)], "lower") == [Rank(1, (1, 1))]
 
 
-def searched(intervals: list[tuple[int, int]], target: tuple[int, int] | None) -> list[tuple[int, int]]:
+def searched(intervals: list[Span], target: Span | None) -> list[Span]:
     """Return the possible ranks, found by trying all values on a grid for each pair of entries."""
 
-    def is_certain(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    def is_certain(first: Span, second: Span) -> bool:
         steps = [np.arange(2 * low, 2 * high + 1) / 2 for low, high in (first, second)]
         places = [math.inf] if target is None else np.arange(2 * target[0], 2 * target[1] + 1) / 2
         return all(
@@ -114,9 +112,7 @@ SPANS = st.tuples(st.integers(0, 12), st.integers(0, 3)).map(lambda span: (span[
 
 
 @given(st.lists(SPANS, min_size=1, max_size=5), st.none() | SPANS)
-def test_rank_intervals_lie_within_those_of_an_exhaustive_search(
-    intervals: list[tuple[int, int]], target: tuple[int, int] | None
-) -> None:
+def test_rank_intervals_lie_within_those_of_a_search(intervals: list[Span], target: Span | None) -> None:
     # `ranks` widens intervals by this factor, so the intervals are divided by it first.
     n = len(intervals) + (target is not None)
     factor = t.ppf(1 - 0.025 / n, 10**6) / t.ppf(0.975, 10**6)
@@ -130,7 +126,6 @@ def test_rank_intervals_lie_within_those_of_an_exhaustive_search(
     goal: Goal = "higher" if target is None else narrowed(*target)
     possible = searched(intervals, target)
     for rank, (first, last) in zip(ranks([narrowed(*span) for span in intervals], goal), possible, strict=True):
-        assert rank.interval is not None
         # The search also tries the exact ends, where entries are equal. Slightly inside, they can differ.
         assert first <= rank.interval[0] <= rank.rank <= rank.interval[1] <= last
 
@@ -139,17 +134,13 @@ def test_rank_intervals_lie_within_those_of_an_exhaustive_search(
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=1, max_size=8),
     st.sampled_from(["higher", "lower", "target"]),
 )
-def test_ranks_lie_in_their_intervals_and_do_not_depend_on_the_order(
-    spans: list[tuple[float, float, float]], kind: str
-) -> None:
+def test_ranks_lie_in_their_intervals_for_any_order(spans: list[tuple[float, float, float]], kind: str) -> None:
     entries = [Estimate(value, (value - below, value + above), 50) for value, below, above in spans]
     goal: Goal = Estimate(0.5, (0.3, 0.6), 50) if kind == "target" else "higher" if kind == "higher" else "lower"
     given_ranks = ranks(entries, goal)
     for rank in given_ranks:
-        assert rank.interval is not None
         assert 1 <= rank.interval[0] <= rank.rank <= rank.interval[1] <= len(entries)
-    swapped = ranks(entries[::-1], goal)
-    assert swapped[::-1] == given_ranks
+    assert ranks(entries[::-1], goal)[::-1] == given_ranks
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.8])

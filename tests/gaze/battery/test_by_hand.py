@@ -7,6 +7,7 @@ as kinds of photos, they give the log odds of each kind. For n photos with a sha
 
 from __future__ import annotations
 
+import itertools
 from math import log, sqrt
 
 import polars as pl
@@ -37,9 +38,6 @@ def is_test_of(found: Finding, estimate: float, se: float) -> None:
     assert found.p == pytest.approx(two_sided(estimate / se), abs=1e-5)
     assert found.ci95 == pytest.approx((estimate - 1.95996 * se, estimate + 1.95996 * se), abs=1e-4)
     assert found.as_asked == (estimate > 0) or not estimate
-
-
-# Test 1 ------------------------------------------------------------------------------------------------------
 
 
 def test_performance_gap_against_published_people_equals_values_by_hand() -> None:
@@ -80,9 +78,6 @@ def test_performance_gap_includes_the_variance_between_people() -> None:
     assert found.numbers["se"] == pytest.approx(sqrt(1 / 4 + mine_alone), rel=0.01)
 
 
-# Proximity and View ------------------------------------------------------------------------------------------
-
-
 def share_wrong(wrong: int, right: int, **kind: object) -> list[dict[str, object]]:
     return photo(1, times=wrong, **kind) + photo(0, times=right, **kind)  # type: ignore[arg-type]
 
@@ -98,14 +93,12 @@ def test_proximity_effect_equals_values_by_hand() -> None:
 
 def test_proximity_model_has_chance_as_an_offset() -> None:
     # For the middle of three objects, 2/3 are wrong by chance; here 1/2 are wrong at all proximities.
-    rows = table(
-        *(share_wrong(8, 8, n=3, gaze=1, proximity=k, head=None) for k in (1, 3)),
-    ).with_columns(choice=pl.when(pl.col("choice") == 1).then(1).otherwise(0))
+    rows = table(*(share_wrong(8, 8, n=3, gaze=1, proximity=k, head=None) for k in (1, 3)))
+    rows = rows.with_columns(choice=pl.when(pl.col("choice") == 1).then(1).otherwise(0))
     found = proximity_and_view(rows)["proximity"]
     assert found.estimate == pytest.approx(0, abs=1e-9)
-    model = found.models[0]
     # The intercept is the log odds minus the log odds of chance, which are ln 2.
-    assert model.coefficients["intercept"].estimate == pytest.approx(log(1) - log(2), abs=1e-6)
+    assert found.models[0].coefficients["intercept"].estimate == pytest.approx(log(1) - log(2), abs=1e-6)
 
 
 def test_view_effect_equals_values_by_hand() -> None:
@@ -113,19 +106,13 @@ def test_view_effect_equals_values_by_hand() -> None:
     # are ln 3 / 2, and those of the front are -ln 3.
     rows = table(share_wrong(4, 12), share_wrong(12, 4, view="left"), share_wrong(8, 8, view="right"))
     found = proximity_and_view(rows)["view"]
-    variance = (1 / 3 + 1 / 4) / 4 + 1 / 3
-    is_test_of(found, 1.5 * log(3), sqrt(variance))
+    is_test_of(found, 1.5 * log(3), sqrt((1 / 3 + 1 / 4) / 4 + 1 / 3))
     pairs = {(pair["first"], pair["second"]): pair["estimate"] for pair in found.numbers["pairs"]}
     assert pairs[("left", "right")] == pytest.approx(log(3), abs=1e-5)
-
-
-def test_view_effect_is_negative_if_a_side_view_is_better() -> None:
+    # The effect is negative if a side view is better.
     found = proximity_and_view(table(share_wrong(8, 8), share_wrong(4, 12, view="left")))["view"]
     is_test_of(found, -log(3), sqrt(1 / 4 + 1 / 3))
     assert found.as_asked is False
-
-
-# Test 2.1 ----------------------------------------------------------------------------------------------------
 
 
 def test_head_more_often_equals_values_by_hand() -> None:
@@ -148,17 +135,10 @@ def test_head_more_often_equals_values_by_hand() -> None:
 
 def test_head_more_often_is_estimated_at_the_mean_proximity() -> None:
     # The log odds are ln 3 at proximity 1 and -ln 3 at 3, so they are 0 at the mean.
-    rows = table(
-        *(
-            photo(2, n=3, gaze=0, head=2, proximity=k, times=head)
-            + photo(0, n=3, gaze=0, head=2, proximity=k, times=16 - head)
-            for k, head in ((1, 12), (3, 4))
-        )
-    )
+    of_three = {"n": 3, "gaze": 0, "head": 2}
+    kinds = ((2, 1, 12), (0, 1, 4), (2, 3, 4), (0, 3, 12))
+    rows = table(*(photo(choice, proximity=k, times=times, **of_three) for choice, k, times in kinds))
     is_test_of(head_more_often(rows), 0.0, sqrt(1 / 3 / 2))
-
-
-# Test 2.2 ----------------------------------------------------------------------------------------------------
 
 
 def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximity: int = 1) -> list[dict[str, object]]:
@@ -208,8 +188,6 @@ def test_same_choice_uses_the_chance_level_of_each_combination() -> None:
 
 
 def test_combinations_chance_levels_equal_enumeration_of_all_responses() -> None:
-    import itertools
-
     for n, k in ((2, 2), (3, 2), (3, 3), (4, 3)):
         answers = list(itertools.product("0123"[:n], repeat=k))
         rows = [scene("".join(answer), n=n, prompt_id=str(place)) for place, answer in enumerate(answers)]
@@ -218,67 +196,38 @@ def test_combinations_chance_levels_equal_enumeration_of_all_responses() -> None
         assert found["all_head"].mean() == pytest.approx(found["chance_head"][0])
 
 
-# Test 2.3 ----------------------------------------------------------------------------------------------------
-
-
-def test_better_when_congruent_equals_values_by_hand() -> None:
-    # 12 of 16 are correct on congruent photos and 4 of 16 on incongruent ones: 2 ln 3, with variance 2/3.
-    rows = table(
-        share_wrong(4, 12, gaze=0, head=0),
-        share_wrong(12, 4, gaze=0, head=1),
-    )
-    is_test_of(better_when_congruent(rows), 2 * log(3), sqrt(2 / 3))
+def test_better_when_congruent_and_more_wrong_with_distance_equal_values_by_hand() -> None:
+    # 12 of 16 are correct on congruent photos and 4 of 16 on incongruent ones, where the eyes are one step from the
+    # head target: 2 ln 3, with variance 2/3.
+    rows = table(share_wrong(4, 12, gaze=0, head=0), share_wrong(12, 4, gaze=0, head=1))
+    for found in (better_when_congruent(rows), more_wrong_with_distance(rows)):
+        is_test_of(found, 2 * log(3), sqrt(2 / 3))
 
 
 def test_better_when_congruent_counts_an_unmatched_choice_as_wrong() -> None:
-    rows = table(
-        photo(0, gaze=0, head=0, times=8),
-        photo(None, gaze=0, head=0, times=8),
-        share_wrong(4, 12, gaze=0, head=1),
-    )
-    found = better_when_congruent(rows)
+    congruent = photo(0, gaze=0, head=0, times=8) + photo(None, gaze=0, head=0, times=8)
+    found = better_when_congruent(table(congruent, share_wrong(4, 12, gaze=0, head=1)))
     is_test_of(found, -log(3), sqrt(1 / 4 + 1 / 3))
     assert found.numbers["accuracy"] == {"congruent": 0.5, "incongruent": 0.75}
-
-
-# Tests 2.4 and 3 ---------------------------------------------------------------------------------------------
-
-
-def test_more_wrong_with_distance_equals_values_by_hand() -> None:
-    # With two objects, 4 of 16 are wrong if the eyes are on the head target, and 12 of 16 one step away.
-    rows = table(share_wrong(4, 12, gaze=0, head=0), share_wrong(12, 4, gaze=0, head=1))
-    is_test_of(more_wrong_with_distance(rows), 2 * log(3), sqrt(2 / 3))
 
 
 def test_more_wrong_with_distance_of_three_objects_equals_values_by_hand() -> None:
     # The gaze target is at an end, so errors have up to two steps: of 16 possible steps in 8 trials, 4 are wrong at
     # distance 0 and 12 at distance 2.
-    def kind(head: int, choices: list[int]) -> list[dict[str, object]]:
-        return [row for choice in choices for row in photo(choice, n=3, gaze=0, head=head)]
-
-    rows = table(kind(0, [0, 0, 0, 0, 1, 1, 1, 1]), kind(2, [2, 2, 2, 2, 1, 1, 1, 1]))
+    kinds = ((0, 0, 4), (0, 1, 4), (2, 2, 4), (2, 1, 4))
+    rows = table(*(photo(choice, n=3, gaze=0, head=head, times=times) for head, choice, times in kinds))
     is_test_of(more_wrong_with_distance(rows), log(3), sqrt(2 / 3) / 2)
 
 
 def test_gaze_responsiveness_equals_values_by_hand() -> None:
     # The head target is the second of two objects. It is chosen in 12 of 16 trials with the eyes on it, else in 4.
-    rows = table(
-        photo(1, gaze=1, head=1, times=12),
-        photo(0, gaze=1, head=1, times=4),
-        photo(1, gaze=0, head=1, times=4),
-        photo(0, gaze=0, head=1, times=12),
-    )
+    kinds = ((1, 1, 12), (0, 1, 4), (1, 0, 4), (0, 0, 12))
+    rows = table(*(photo(choice, gaze=gaze, head=1, times=times) for choice, gaze, times in kinds))
     is_test_of(gaze_responsiveness(rows), 2 * log(3), sqrt(2 / 3))
-
-
-def test_gaze_responsiveness_of_constant_head_choices_uses_a_t_test() -> None:
-    rows = table(photo(1, gaze=1, head=1, times=16), photo(1, gaze=0, head=1, times=16))
-    found = gaze_responsiveness(rows)
+    # A t-test is used if all choices are the head target.
+    found = gaze_responsiveness(table(photo(1, gaze=1, head=1, times=16), photo(1, gaze=0, head=1, times=16)))
     assert (found.method, found.estimate, found.p) == ("t-test", pytest.approx(0), 1.0)
     assert "all answers are the same" in found.reason
-
-
-# Test 4 ------------------------------------------------------------------------------------------------------
 
 
 def heads(*shares: int) -> pl.DataFrame:
@@ -299,12 +248,11 @@ def test_coin_flipping_with_equal_distant_rates_is_eye_head_ambivalent() -> None
     p = two_sided(2 * log(3) / sqrt(1 / 3))
     assert pairs[0, 1]["drop"] == pytest.approx(2 * log(3), abs=1e-5)
     # Holm's method multiplies the smallest of three p values by 3, and the next one must not be smaller.
-    assert [pairs[key]["p_adjusted"] for key in ((0, 1), (0, 2), (1, 2))] == pytest.approx(
-        [3 * p, 3 * p, 1.0], rel=1e-4
-    )
+    found_p = [pairs[key]["p_adjusted"] for key in ((0, 1), (0, 2), (1, 2))]
+    assert found_p == pytest.approx([3 * p, 3 * p, 1.0], rel=1e-4)
 
 
-def test_coin_flipping_with_declining_rates_is_head_dominant() -> None:
+def test_coin_flipping_with_declining_rates_is_head_dominant_and_with_constant_ones_neither() -> None:
     # The log odds are ln 3, 0, -ln 3. Neighbors differ by ln 3 with variance 1/6 + 1/8, z = 2.03, p = 0.042, and the
     # adjusted p is 0.084.
     found = coin_flipping(heads(24, 16, 8))
@@ -313,21 +261,19 @@ def test_coin_flipping_with_declining_rates_is_head_dominant() -> None:
     step = two_sided(log(3) / sqrt(1 / 6 + 1 / 8))
     assert pairs[0, 1] == pytest.approx(2 * step, abs=1e-4)
     assert pairs[0, 2] == pytest.approx(3 * two_sided(2 * log(3) / sqrt(1 / 3)), rel=1e-3)
-
-
-def test_coin_flipping_with_constant_rates_supports_neither() -> None:
+    # Constant rates support neither.
     found = coin_flipping(heads(20, 20, 20))
     assert (found.verdict, found.supports) == (False, "neither")
 
 
 def test_supported_and_together_follow_the_rules_of_test_4() -> None:
-    drops = {"all": [Pair(4, 0, k, 1.0, 0.001) for k in (1, 2, 3)]}
+    drops = [Pair(4, 0, k, 1.0, 0.001) for k in (1, 2, 3)]
     level = [Pair(4, a, b, 0.0, 0.9) for a, b in ((1, 2), (1, 3), (2, 3))]
-    assert supported([*drops["all"], *level], 0.05) == "eye-head ambivalent"
+    assert supported([*drops, *level], 0.05) == "eye-head ambivalent"
     later = [Pair(4, 1, 2, 0.0, 0.9), Pair(4, 1, 3, 0.5, 0.01), Pair(4, 2, 3, 0.5, 0.2)]
-    assert supported([*drops["all"], *later], 0.05) == "head-dominant"
+    assert supported([*drops, *later], 0.05) == "head-dominant"
     rises = [Pair(4, 1, 2, -0.5, 0.01), Pair(4, 1, 3, 0.5, 0.01), Pair(4, 2, 3, 0.5, 0.2)]
-    assert supported([*drops["all"], *rises], 0.05) == "neither"
+    assert supported([*drops, *rises], 0.05) == "neither"
     assert supported([Pair(3, 0, 1, 0.1, 0.9), Pair(3, 0, 2, 0.1, 0.9), Pair(3, 1, 2, 0.0, 1.0)], 0.05) == "neither"
     assert together(["neither", "neither"]) == "neither"
     assert together(["neither", "eye-head ambivalent"]) == "eye-head ambivalent"

@@ -21,8 +21,7 @@ SMALL = [one for one in DESIGN if one.view == "front"]
 
 
 def test_equivalence_p_equals_two_one_sided_tests() -> None:
-    generator = np.random.default_rng(0)
-    x = generator.normal(0.05, 1.0, 60)
+    x = np.random.default_rng(0).normal(0.05, 1.0, 60)
     se = float(x.std(ddof=1) / np.sqrt(60))
     below = stats.ttest_1samp(x, 0.4, alternative="less").pvalue
     above = stats.ttest_1samp(x, -0.4, alternative="greater").pvalue
@@ -34,14 +33,11 @@ def test_equivalence_p_equals_two_one_sided_tests() -> None:
 def test_at_chance_is_true_only_for_guessing_with_enough_trials() -> None:
     guess = with_measures(simulate(Observer("guess"), DESIGN, prompts=2).frame)
     found = at_chance(guess)
-    assert found is not None
     assert found.verdict
     assert abs(found.accuracy) < MARGIN
     few = at_chance(guess.filter(objects=guess["objects"][0], view="front"))
-    assert few is not None
     assert not few.verdict
     eyes = at_chance(with_measures(simulate(Observer("eye", noise=1.0, lapse=0.5), DESIGN, prompts=2).frame))
-    assert eyes is not None
     assert not eyes.verdict
     assert refined("gap without head bias", found) == "at chance"
     assert refined("head-only", found) == "head-only"
@@ -88,18 +84,14 @@ def test_resampled_scenes_are_complete_and_copies_are_separate_scenes() -> None:
     rows = with_measures(simulate(Observer("head"), SMALL, prompts=2).frame)
     sample = resampled_scenes(rows, np.random.default_rng(1))
     assert sample.columns == rows.columns
-    keys = ["objects", "proximity", "view"]
-    sizes = {key: len(group) for key, group in rows.group_by(keys)}
+    scenes = dict(iter(rows.group_by("objects", "proximity", "view")))
     n_scenes = 0.0
-    for key, group in sample.group_by(keys):
-        copies = len(group) / sizes[key]
+    for key, group in sample.group_by("objects", "proximity", "view"):
+        copies = len(group) / len(scenes[key])
         assert copies == int(copies)
-        assert (
-            group["stimulus_id"].n_unique()
-            == copies * rows.filter(objects=key[0], proximity=key[1], view=key[2])["stimulus_id"].n_unique()
-        )
+        assert group["stimulus_id"].n_unique() == copies * scenes[key]["stimulus_id"].n_unique()
         n_scenes += copies
-    assert n_scenes == len(sizes)
+    assert n_scenes == len(scenes)
 
 
 def test_stability_of_a_clear_type_is_1_and_reproducible() -> None:
@@ -112,12 +104,8 @@ def test_stability_of_a_clear_type_is_1_and_reproducible() -> None:
 @pytest.mark.slow
 def test_analyze_warns_if_human_level_is_based_only_on_natural_photos() -> None:
     sharp = {"noise": 0.05, "stimulus_noise": 0.05, "lapse": 0.0}
-    trials = together(
-        [
-            simulate(Observer("coin", weight=0.5, **sharp), SMALL, prompts=2, respondent="coin", seed=2),
-            simulate(Observer("eye", **sharp), SMALL, prompts=2, respondent="eye", seed=2),
-        ]
-    )
+    observers = {"coin": Observer("coin", weight=0.5, **sharp), "eye": Observer("eye", **sharp)}
+    trials = together([simulate(one, SMALL, prompts=2, respondent=name, seed=2) for name, one in observers.items()])
     # On natural photos, both respondents choose the gaze target.
     natural = trials.frame["condition"] == "natural"
     frame = trials.frame.with_columns(choice=trials.frame["choice"].zip_with(~natural, trials.frame["gaze"]))

@@ -33,62 +33,47 @@ def found(verdict: bool | None, key: Key, supports: str | None = None) -> Findin
 
 def test_type_of_equals_the_tree_of_the_paper_for_all_verdicts() -> None:
     seen = set()
-    for gap, a, b, c, d, responsive in itertools.product(ALL, repeat=6):
+    for gap, *subtests, responsive in itertools.product(ALL, repeat=6):
         for supports in ("head-dominant", "eye-head ambivalent", "neither", None):
-            findings: dict[Key, Finding] = {
-                "1": found(gap, "1"),
-                "2.1": found(a, "2.1"),
-                "2.2": found(b, "2.2"),
-                "2.3": found(c, "2.3"),
-                "2.4": found(d, "2.4"),
-                "3": found(responsive, "3"),
-                "4": found(supports == "eye-head ambivalent" if supports else None, "4", supports),
-            }
-            expected = plain(gap, (a, b, c, d), responsive, supports)
+            verdicts = {"1": gap, **dict(zip(("2.1", "2.2", "2.3", "2.4"), subtests, strict=True)), "3": responsive}
+            findings = {key: found(verdict, key) for key, verdict in verdicts.items()}
+            findings["4"] = found(supports == "eye-head ambivalent" if supports else None, "4", supports)
+            expected = plain(gap, tuple(subtests), responsive, supports)
             assert type_of(findings.__getitem__) == expected
             seen.add(expected)
     assert seen == set(TYPES) - {"at chance"}
+    # Three of the four subtests of head bias must be positive.
+    assert head_bias({"2.1": True, "2.2": True, "2.3": False, "2.4": False}.get) is False
+    assert head_bias(lambda _: None) is None
 
 
-def test_type_table_has_exactly_one_matching_row_for_complete_facts() -> None:
+def test_type_table_has_one_matching_row_for_complete_facts_and_one_line_per_rule() -> None:
     facts = [ALL[:2], ALL[:2], ALL[:2], ("head-dominant", "eye-head ambivalent", "neither")]
     for fact in itertools.product(*facts):
-        fits = [
-            rule.type
-            for rule in TABLE
-            if all(
-                wanted in (None, one)
-                for wanted, one in zip((rule.gap, rule.bias, rule.responsive, rule.supports), fact, strict=True)
-            )
-        ]
+        wanted = [(rule.gap, rule.bias, rule.responsive, rule.supports) for rule in TABLE]
+        fits = [row for row in wanted if all(part in (None, one) for part, one in zip(row, fact, strict=True))]
         assert len(fits) == 1
+    lines = table_markdown().splitlines()
+    assert len(lines) == 2 + len(TABLE)
+    assert lines[2].endswith("| **human-level** |")
 
 
 @pytest.mark.parametrize(
-    ("paper", "verdicts", "expected"),
+    ("first", "responsive", "supports", "expected"),
     [
         # These rows are from Table 2 of the paper, where all models are positive in tests 1, 2.2, 2.3 and 2.4.
-        ("GazeLLE", (True, False, "neither"), "head-only"),
-        ("Moondream2", (True, True, "head-dominant"), "head-dominant"),
-        ("GPT-5.2", (True, False, "neither"), "head-only"),
-        ("GPT-4o", (False, True, "head-dominant"), "head-dominant"),
-        ("Qwen3-VL-30B", (True, False, "neither"), "head-only"),
-        ("GLM-4.6V-Flash", (False, True, "neither"), "unclear"),
-        ("InternLM", (False, True, "head-dominant"), "head-dominant"),
+        pytest.param(True, False, "neither", "head-only", id="GazeLLE, GPT-5.2 and Qwen3-VL-30B"),
+        pytest.param(True, True, "head-dominant", "head-dominant", id="Moondream2"),
+        pytest.param(False, True, "head-dominant", "head-dominant", id="GPT-4o and InternLM"),
+        pytest.param(False, True, "neither", "unclear", id="GLM-4.6V-Flash"),
     ],
 )
 def test_type_of_the_models_of_the_paper_equals_their_published_types(
-    paper: str, verdicts: tuple[bool, bool, str], expected: str
+    first: bool, responsive: bool, supports: str, expected: str
 ) -> None:
-    first, responsive, supports = verdicts
     findings: dict[Key, Finding] = {key: found(True, key) for key in ("1", "2.2", "2.3", "2.4")}  # type: ignore[misc]
     findings |= {"2.1": found(first, "2.1"), "3": found(responsive, "3"), "4": found(False, "4", supports)}
     assert type_of(findings.__getitem__) == expected
-
-
-def test_head_bias_needs_three_of_four_subtests() -> None:
-    assert head_bias({"2.1": True, "2.2": True, "2.3": False, "2.4": False}.get) is False
-    assert head_bias(lambda _: None) is None
 
 
 def test_type_of_requests_only_the_tests_that_it_needs() -> None:
@@ -109,9 +94,3 @@ def test_type_of_requests_only_the_tests_that_it_needs() -> None:
     asked.clear()
     assert type_of(answer) == "head-only"
     assert asked == ["1", "2.1", "2.2", "2.3", "3"]
-
-
-def test_table_markdown_has_one_line_per_rule() -> None:
-    lines = table_markdown().splitlines()
-    assert len(lines) == 2 + len(TABLE)
-    assert lines[2].endswith("| **human-level** |")

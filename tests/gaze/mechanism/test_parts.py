@@ -1,4 +1,4 @@
-"""Test the parts of the cue model: kernels, counts, likelihood, intervals, and the goodness-of-fit check."""
+"""Test the parts of the cue model: kernels, counts, likelihood, intervals, the check of the fit, and angles."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import pytest
 from scipy.integrate import quad
 
 from spotball_core.errors import OptionError
+from spotball_core.gaze.mechanism.angles import AngleLikelihood, AngleMechanism, Directions, fit_angles
 from spotball_core.gaze.mechanism.checking import check_fit
 from spotball_core.gaze.mechanism.counts import ChoiceCounts, count_choices
 from spotball_core.gaze.mechanism.fitting import MIXED, STRUCTURES, fit, fit_kernels, fit_structures
 from spotball_core.gaze.mechanism.intervals import profile_interval
-from spotball_core.gaze.mechanism.kernels import KERNELS, Kernel, functions
+from spotball_core.gaze.mechanism.kernels import KERNELS, Kernel, Shape, functions
 from spotball_core.gaze.mechanism.likelihood import LAPSE, LOG_NOISE, PARAMETERS, CueLikelihood, Q, W
 from spotball_core.gaze.mechanism.prompts import prompt_spread
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
@@ -42,21 +43,12 @@ def test_kernel_shape_has_mean_0_and_standard_deviation_1(kernel: Kernel) -> Non
 
 
 def test_count_choices_equals_counts_by_hand() -> None:
-    rows = pl.DataFrame(
-        {
-            "stimulus_id": ["a", "a", "a", "b", "c"],
-            "objects": ["x+y", "x+y", "x+y", "x+y", "u+v+w"],
-            "n_objects": [2, 2, 2, 2, 3],
-            "proximity": [1, 1, 1, 1, 3],
-            "view": ["front", "front", "front", "front", "left"],
-            "actor": [None] * 5,
-            "scene": [None] * 5,
-            "gaze": [0, 0, 0, 0, 2],
-            "head": [1, 1, 1, 1, None],
-            "choice": [0, 1, None, 1, 2],
-        },
-        schema_overrides={"actor": pl.String, "scene": pl.String},
-    )
+    of_photo = {"objects": "x+y", "n_objects": 2, "proximity": 1, "view": "front", "gaze": 0, "head": 1}
+    other = {"objects": "u+v+w", "n_objects": 3, "proximity": 3, "view": "left", "gaze": 2, "head": None}
+    choices = [("a", of_photo, 0), ("a", of_photo, 1), ("a", of_photo, None), ("b", of_photo, 1), ("c", other, 2)]
+    photos = [{"stimulus_id": name, **photo, "choice": choice} for name, photo, choice in choices]
+    missing = pl.lit(None, pl.String)
+    rows = pl.DataFrame(photos).with_columns(actor=missing, scene=missing)
     data = count_choices(rows)
     assert data.counts.tolist() == [[1, 1], [0, 1]]
     assert data.configuration.tolist() == [0, 0]
@@ -70,31 +62,24 @@ def test_count_choices_equals_counts_by_hand() -> None:
 
 @pytest.mark.parametrize("prompts", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_cue_likelihood_gradient_equals_numeric_derivatives(kernel: Kernel, prompts: int) -> None:
-    model = CueLikelihood(counted(Observer("coin", noise=0.4), prompts), kernel)
+def test_cue_likelihood_is_a_sum_over_photos_and_its_gradient_equals_differences(kernel: Kernel, prompts: int) -> None:
+    data = counted(Observer("coin", noise=0.4), prompts)
+    model = CueLikelihood(data, kernel)
     value, gradient = model.value_and_gradient(POINT)
     assert value == pytest.approx(-model.per_photo(POINT).sum())
+    used = (np.arange(len(data.counts)) % 3 == 0).astype(float)
+    assert model.value_and_gradient(POINT, used)[0] == pytest.approx(-(model.per_photo(POINT) * used).sum())
     h = 1e-5
     steps = h * np.eye(len(PARAMETERS))
-    numeric = [
-        (model.value_and_gradient(POINT + step)[0] - model.value_and_gradient(POINT - step)[0]) / (2 * h)
-        for step in steps
-    ]
+    values = [[model.value_and_gradient(POINT + sign * step)[0] for step in steps] for sign in (1, -1)]
+    numeric = np.subtract(*values) / (2 * h)
     assert np.allclose(gradient, numeric, atol=1e-6 * np.abs(gradient).max())
 
 
 def test_predicted_shares_with_little_noise_equal_values_by_hand() -> None:
     """Check four objects with the eyes on the first and the head on the last, where little noise makes shares exact."""
-    data = ChoiceCounts(
-        counts=np.ones((1, 4)),
-        configuration=np.array([0]),
-        n_objects=np.array([4]),
-        gaze=np.array([0]),
-        head=np.array([3]),
-        closeness=np.zeros(1),
-        side=np.zeros(1),
-        scene=np.array([0]),
-    )
+    photo = {"configuration": 0, "n_objects": 4, "gaze": 0, "head": 3, "closeness": 0.0, "side": 0.0, "scene": 0}
+    data = ChoiceCounts(counts=np.ones((1, 4)), **{name: np.array([value]) for name, value in photo.items()})
     model = CueLikelihood(data, KERNELS[0])
 
     def shares(w: float, q: float, lapse: float = 0.0) -> FloatArray:
@@ -104,13 +89,6 @@ def test_predicted_shares_with_little_noise_equal_values_by_hand() -> None:
     assert np.allclose(shares(1 / 3, 0), [0, 1, 0, 0])
     assert np.allclose(shares(1 / 3, 0.6), [0.4, 0.4, 0, 0.2])
     assert np.allclose(shares(1 / 3, 0, 0.2), [0.05, 0.85, 0.05, 0.05])
-
-
-def test_cue_likelihood_weights_select_photos() -> None:
-    data = counted(Observer("eye", noise=0.5), 2)
-    model = CueLikelihood(data, KERNELS[0])
-    used = (np.arange(len(data.counts)) % 3 == 0).astype(float)
-    assert model.value_and_gradient(POINT, used)[0] == pytest.approx(-(model.per_photo(POINT) * used).sum())
 
 
 def test_fit_reaches_a_maximum_and_recovers_the_true_parameters() -> None:
@@ -123,12 +101,6 @@ def test_fit_reaches_a_maximum_and_recovers_the_true_parameters() -> None:
     assert np.exp(best.parameters[LOG_NOISE]) == pytest.approx(0.5, abs=0.08)
 
 
-def test_restricted_structures_are_not_more_likely_than_the_full_model() -> None:
-    fits = fit_structures(fit_kernels(counted(Observer("coin", noise=0.4)))[0])
-    assert list(fits) == [structure.name for structure in STRUCTURES]
-    assert all(one.log_likelihood <= fits["mixed"].log_likelihood + 1e-6 for one in fits.values())
-
-
 def test_profile_interval_ends_where_the_likelihood_ratio_test_rejects() -> None:
     by_kernel = fit_kernels(counted(Observer("coin", weight=0.6, noise=0.5)))[:1]
     low, high = profile_interval(by_kernel, W)
@@ -139,8 +111,10 @@ def test_profile_interval_ends_where_the_likelihood_ratio_test_rejects() -> None
     assert profile_interval(by_kernel, Q)[1] == 1.0
 
 
-def test_check_fit_detects_choices_that_no_structure_describes() -> None:
+def test_structures_are_not_more_likely_than_the_full_model_and_check_fit_detects_other_choices() -> None:
     fitting = fit_structures(fit_kernels(counted(Observer("coin", noise=0.2)))[0])
+    assert list(fitting) == [structure.name for structure in STRUCTURES]
+    assert all(one.log_likelihood <= fitting["mixed"].log_likelihood + 1e-6 for one in fitting.values())
     assert check_fit(fitting["coin"]).fits
     other = fit_structures(fit_kernels(counted(Observer("shift", noise=0.1, stimulus_noise=0.05)))[0])
     check = check_fit(other["mixed"])
@@ -154,7 +128,6 @@ def test_prompt_spread_pools_equal_prompts_and_finds_a_different_one() -> None:
     rows = simulate(Observer("eye", noise=0.3, lapse=0.2, prompt_spread=0.0), factorial_design(), prompts=6).frame
     fitted = fit_kernels(count_choices(rows))[0]
     same = prompt_spread(rows, fitted, LAPSE)
-    assert same is not None
     assert same.spread < 0.3
     # Half of the responses to one prompt are random.
     generator = np.random.default_rng(0)
@@ -162,8 +135,77 @@ def test_prompt_spread_pools_equal_prompts_and_finds_a_different_one() -> None:
     half = pl.Series(generator.random(len(rows)) < 0.5) & (rows["prompt_id"] == "3")
     mixed = rows.with_columns(choice=pl.when(half).then(at_random).otherwise("choice"))
     differs = prompt_spread(mixed, fit_kernels(count_choices(mixed))[0], LAPSE)
-    assert differs is not None
     assert differs.spread > same.spread
     assert max(differs.by_prompt, key=lambda prompt: differs.by_prompt[prompt]) == "3"
     assert differs.by_prompt["3"] == pytest.approx(0.6, abs=0.12)
     assert prompt_spread(rows.filter(pl.col("prompt_id").is_in(["1", "2"])), fitted, LAPSE) is None
+
+
+SHAPES = [kernel.shape for kernel in KERNELS[:5]]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_angle_likelihood_sums_to_1_and_its_gradient_equals_numeric_derivatives(shape: Shape) -> None:
+    # The directions are all 360, in steps of one degree.
+    response = (np.arange(-180, 180) + 0.5) / 30
+    model = AngleLikelihood(Directions(response, np.full(360, 2.0), np.arange(360)), shape)
+    at = np.array([0.4, 0.6, np.log(0.7), 0.0, 0.0, 0.0, 0.2])
+    assert np.exp(model.per_photo(at)).sum() == pytest.approx(1, abs=0.01)
+    generator = np.random.default_rng(0)
+    data = Directions(generator.uniform(-6, 6, 50), generator.uniform(-6, 6, 50), np.arange(50))
+    model = AngleLikelihood(data, shape)
+    at = np.array([0.4, 0.6, np.log(0.8), 0.0, 0.0, 0.0, 0.2])
+    used = generator.random(50)
+    gradient = model.value_and_gradient(at, used)[1]
+    h = 1e-6
+    for index in (W, Q, LOG_NOISE, LAPSE):
+        step = h * np.eye(len(PARAMETERS))[index]
+        higher, lower = (model.value_and_gradient(at + sign * step, used)[0] for sign in (1, -1))
+        assert gradient[index] == pytest.approx((higher - lower) / (2 * h), rel=1e-3, abs=1e-3)
+
+
+def responses(kind: str, noise: float, seed: int = 0, n: int = 400) -> AngleMechanism:
+    """Fit simulated responses whose noise is uniform or contaminated, which no kernel matches exactly."""
+    draw = np.random.default_rng(seed)
+    gaze = draw.uniform(-180, 180, n)
+    head = gaze + draw.choice([-75, -45, -20, 0, 20, 45, 75], n)
+    follows = draw.random(n) < 0.4
+    at = {
+        "eye": gaze,
+        "head": head,
+        "compromise": gaze + 0.4 * (head - gaze),
+        "coin": np.where(follows, head, gaze),
+        "guess": draw.uniform(-180, 180, n),
+        "opposite": gaze - (head - gaze),
+    }[kind]
+    wide = draw.uniform(-1.7, 1.7, n) if seed % 2 else draw.normal(0, 0.75, n) * np.where(draw.random(n) < 0.1, 3, 1)
+    return fit_angles(at + noise * wide, gaze, head)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [5, 25])
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("kind", ["eye", "head", "compromise", "coin", "guess"])
+def test_fit_angles_identifies_each_kind_of_respondent(kind: str, noise: float, seed: int) -> None:
+    found = responses(kind, noise, seed)
+    assert found.kind == kind
+    assert found.fits
+    if kind in ("compromise", "coin"):
+        assert found.w.value == pytest.approx(0.4, abs=0.1)
+        assert found.noise.value == pytest.approx(noise, rel=0.4)
+    if kind in ("eye", "head"):
+        assert found.q.value is None
+
+
+def test_fit_angles_of_opposite_responses_has_kind_none_and_of_invalid_angles_is_an_error() -> None:
+    found = responses("opposite", 5)
+    assert (found.kind, found.fits) == ("none", False)
+    some = np.zeros(30)
+    for angles, code in (
+        ((some[:5], some[:5], some[:5]), "cannot-estimate"),
+        ((some, some[:5], some), "wrong-shape"),
+        ((some * np.nan, some, some), "invalid-value"),
+        ((some, some, some + 360), "cannot-estimate"),
+    ):
+        with raises(OptionError, code):
+            fit_angles(*angles)

@@ -11,7 +11,9 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -95,42 +97,14 @@ def _one() -> Case:
     return Case(_answers(draw, table.with_columns(x=x), eta), ("x",), ("stimulus",), slope="x")
 
 
-def _two() -> Case:
-    draw = np.random.default_rng(2)
-    table, effects = _crossed(draw, stimuli=120, prompts=16, sds=(0.9, 0.4, 0.0))
-    eta = -0.3 - 0.3 * _column(table, "proximity") + 0.7 * (_column(table, "view") == "front") + effects
-    return Case(
-        _answers(draw, table, eta), ("proximity", "view"), ("stimulus", "prompt"), means=("view",), slope="proximity"
-    )
-
-
-def _three() -> Case:
-    draw = np.random.default_rng(3)
-    table, effects = _crossed(draw, stimuli=200, prompts=16, sds=(0.8, 0.3, 0.5))
-    eta = 0.2 - 0.4 * _column(table, "proximity") + effects
-    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt", "objects"), slope="proximity")
-
-
-def _nearly_singular() -> Case:
-    draw = np.random.default_rng(36)
-    table, effects = _crossed(draw, stimuli=150, prompts=16, sds=(0.7, 0.08, 0.0))
-    eta = 0.5 - 0.3 * _column(table, "proximity") + effects
-    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt"))
-
-
-def _singular() -> Case:
-    draw = np.random.default_rng(5)
-    table, effects = _crossed(draw, stimuli=130, prompts=16, sds=(0.8, 0.0, 0.0))
-    eta = 0.5 - 0.3 * _column(table, "proximity") + effects
-    return Case(_answers(draw, table, eta), ("proximity",), ("stimulus", "prompt", "objects"))
-
-
-def _wide() -> Case:
-    """Return a case in which stimuli almost determine the response."""
-    draw = np.random.default_rng(7)
-    table, effects = _crossed(draw, stimuli=150, prompts=16, sds=(3.0, 0.3, 0.0))
-    eta = 0.3 + 0.4 * _column(table, "distance") + effects
-    return Case(_answers(draw, table, eta), ("distance",), ("stimulus", "prompt"))
+def _binary(
+    simulated: dict[str, Any], fixed: Callable[[Array, Array, Array], Array], groups: tuple[str, ...], **model: Any
+) -> Case:
+    """Return a case with binary responses, and fixed effects of view, proximity and distance."""
+    draw = np.random.default_rng(simulated["seed"])
+    table, effects = _crossed(draw, **{name: value for name, value in simulated.items() if name != "seed"})
+    eta = fixed(*(_column(table, name) for name in ("view", "proximity", "distance"))) + effects
+    return Case(_answers(draw, table, eta), groups=groups, **model)
 
 
 def _weights() -> Case:
@@ -138,14 +112,8 @@ def _weights() -> Case:
     table, effects = _crossed(draw, stimuli=110, prompts=8, sds=(0.7, 0.3, 0.0), keep=0.8)
     trials = 1 + np.floor(3 * draw.random(len(table))).astype(np.int64)
     eta = -0.2 + 0.5 * (_column(table, "view") == "left") - 0.2 * _column(table, "proximity") + effects
-    return Case(
-        _shares(draw, table, eta, trials),
-        ("view", "proximity"),
-        ("stimulus", "prompt"),
-        weights=True,
-        means=("view", "proximity"),
-        at={"proximity": (1.0, 2.0, 3.0)},
-    )
+    compared = {"means": ("view", "proximity"), "at": {"proximity": (1.0, 2.0, 3.0)}}
+    return Case(_shares(draw, table, eta, trials), ("view", "proximity"), _TWO, weights=True, **compared)
 
 
 def _offset() -> Case:
@@ -155,61 +123,10 @@ def _offset() -> Case:
     offset = np.round(logit(0.2 + 0.5 * draw.random(len(table))), 6)
     eta = offset + 0.2 + 0.3 * _column(table, "distance") + effects
     shares = _shares(draw, table, eta, trials).with_columns(chance=pl.Series(offset))
-    return Case(
-        shares,
-        ("distance", "view"),
-        ("stimulus", "prompt"),
-        weights=True,
-        offset=True,
-        means=("view",),
-    )
-
-
-def _interaction() -> Case:
-    draw = np.random.default_rng(10)
-    table, effects = _crossed(draw, stimuli=160, prompts=10, sds=(0.8, 0.3, 0.0), keep=0.7)
-    view, proximity, distance = (_column(table, name) for name in ("view", "proximity", "distance"))
-    eta = 0.3 * distance + (view == "front") * (0.5 - 0.6 * distance) - 0.3 * proximity + effects
-    return Case(
-        _answers(draw, table, eta),
-        ("view*distance", "distance*proximity"),
-        ("stimulus", "prompt"),
-        means=("view",),
-        slope="distance",
-        slope_by="view",
-    )
-
-
-def _no_interaction() -> Case:
-    case = _interaction()
-    return Case(case.table, ("view", "distance", "proximity"), case.groups)
-
-
-def _categories() -> Case:
-    draw = np.random.default_rng(11)
-    table, effects = _crossed(draw, stimuli=180, prompts=16, sds=(1.1, 0.3, 0.0))
-    eta = np.array([0.8, 0.1, 0.0])[_column(table, "distance").astype(int)] + effects
-    return Case(_answers(draw, table, eta), ("C(distance)", "proximity"), ("stimulus", "prompt"), means=("distance",))
-
-
-def _main() -> Case:
-    """Return a case with binary responses and as many trials as the main study."""
-    draw = np.random.default_rng(12)
-    table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(1.0, 0.25, 0.0))
-    view, proximity = _column(table, "view"), _column(table, "proximity")
-    eta = -0.5 - 0.25 * (proximity - 2) + 0.4 * (view == "front") + effects
-    return Case(
-        _answers(draw, table, eta),
-        ("view*proximity",),
-        ("stimulus", "prompt"),
-        means=("view",),
-        slope="proximity",
-        slope_by="view",
-    )
+    return Case(shares, ("distance", "view"), _TWO, weights=True, offset=True, means=("view",))
 
 
 def _main_shares() -> Case:
-    """Return a case with shares, an offset, three groups and as many trials as the main study."""
     draw = np.random.default_rng(13)
     table, effects = _crossed(draw, stimuli=1360, prompts=16, sds=(0.8, 0.2, 0.3))
     trials = 1 + np.floor(3 * draw.random(1360)).astype(np.int64).repeat(16)
@@ -217,22 +134,73 @@ def _main_shares() -> Case:
     distance, proximity = _column(table, "distance"), _column(table, "proximity")
     eta = offset - 0.2 + 0.2 * distance + 0.15 * proximity - 0.1 * distance * proximity + effects
     shares = _shares(draw, table, eta, trials).with_columns(chance=pl.Series(offset))
-    return Case(shares, ("distance*proximity", "view"), ("stimulus", "prompt", "objects"), weights=True, offset=True)
+    return Case(shares, ("distance*proximity", "view"), _THREE, weights=True, offset=True)
 
+
+_TWO = ("stimulus", "prompt")
+_THREE = ("stimulus", "prompt", "objects")
+_INTERACTION = (
+    {"seed": 10, "stimuli": 160, "prompts": 10, "sds": (0.8, 0.3, 0.0), "keep": 0.7},
+    lambda view, proximity, distance: 0.3 * distance + (view == "front") * (0.5 - 0.6 * distance) - 0.3 * proximity,
+    _TWO,
+)
+_BINARY: dict[str, tuple[Any, ...]] = {
+    "two groups": (
+        {"seed": 2, "stimuli": 120, "prompts": 16, "sds": (0.9, 0.4, 0.0)},
+        lambda view, proximity, distance: -0.3 - 0.3 * proximity + 0.7 * (view == "front"),
+        _TWO,
+        {"terms": ("proximity", "view"), "means": ("view",), "slope": "proximity"},
+    ),
+    "three groups": (
+        {"seed": 3, "stimuli": 200, "prompts": 16, "sds": (0.8, 0.3, 0.5)},
+        lambda view, proximity, distance: 0.2 - 0.4 * proximity,
+        _THREE,
+        {"terms": ("proximity",), "slope": "proximity"},
+    ),
+    "nearly singular": (
+        {"seed": 36, "stimuli": 150, "prompts": 16, "sds": (0.7, 0.08, 0.0)},
+        lambda view, proximity, distance: 0.5 - 0.3 * proximity,
+        _TWO,
+        {"terms": ("proximity",)},
+    ),
+    "singular": (
+        {"seed": 5, "stimuli": 130, "prompts": 16, "sds": (0.8, 0.0, 0.0)},
+        lambda view, proximity, distance: 0.5 - 0.3 * proximity,
+        _THREE,
+        {"terms": ("proximity",)},
+    ),
+    # Stimuli almost determine the response.
+    "wide": (
+        {"seed": 7, "stimuli": 150, "prompts": 16, "sds": (3.0, 0.3, 0.0)},
+        lambda view, proximity, distance: 0.3 + 0.4 * distance,
+        _TWO,
+        {"terms": ("distance",)},
+    ),
+    "interaction": (
+        *_INTERACTION,
+        {"terms": ("view*distance", "distance*proximity"), "means": ("view",), "slope": "distance", "slope_by": "view"},
+    ),
+    "no interaction": (*_INTERACTION, {"terms": ("view", "distance", "proximity")}),
+    "categories": (
+        {"seed": 11, "stimuli": 180, "prompts": 16, "sds": (1.1, 0.3, 0.0)},
+        lambda view, proximity, distance: np.array([0.8, 0.1, 0.0])[distance.astype(int)],
+        _TWO,
+        {"terms": ("C(distance)", "proximity"), "means": ("distance",)},
+    ),
+    # There are as many trials as in the main study.
+    "main study": (
+        {"seed": 12, "stimuli": 1360, "prompts": 16, "sds": (1.0, 0.25, 0.0)},
+        lambda view, proximity, distance: -0.5 - 0.25 * (proximity - 2) + 0.4 * (view == "front"),
+        _TWO,
+        {"terms": ("view*proximity",), "means": ("view",), "slope": "proximity", "slope_by": "view"},
+    ),
+}
 
 CASES: dict[str, Callable[[], Case]] = {
+    **{name: partial(_binary, *parts, **model) for name, (*parts, model) in _BINARY.items()},
     "one group": _one,
-    "two groups": _two,
-    "three groups": _three,
-    "nearly singular": _nearly_singular,
-    "singular": _singular,
-    "wide": _wide,
     "weights": _weights,
     "offset": _offset,
-    "interaction": _interaction,
-    "no interaction": _no_interaction,
-    "categories": _categories,
-    "main study": _main,
     "main study, shares": _main_shares,
 }
 
@@ -249,18 +217,8 @@ def write(folder: Path) -> None:
     for name, make in CASES.items():
         case = make()
         case.table.write_csv(folder / f"{name}.csv")
-        cases.append(
-            {
-                "name": name,
-                "digest": case.digest,
-                "formula": _formula(case),
-                "weights": case.weights,
-                "means": case.means,
-                "at": case.at,
-                "slope": case.slope,
-                "slope_by": case.slope_by,
-            }
-        )
+        same = ("digest", "weights", "means", "at", "slope", "slope_by")
+        cases.append({"name": name, "formula": _formula(case)} | {field: getattr(case, field) for field in same})
     (folder / "cases.json").write_text(json.dumps(cases, indent=1), encoding="utf-8")
 
 

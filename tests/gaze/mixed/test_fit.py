@@ -1,4 +1,7 @@
-"""Test that fits are maxima, do not depend on irrelevant changes, and report failures."""
+"""Test that fits are maxima of the Laplace likelihood, do not depend on irrelevant changes, and report failures.
+
+The likelihood is compared with its definition and exact integrals, and its gradient with differences.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.mixed import Fit, design, fit
+from spotball_core.gaze.mixed.laplace import Data, Likelihood
+from tests.conftest import examples
 from tests.failures import raises
 from tests.gaze.mixed import plain
 from tests.gaze.mixed.plain import Array
@@ -57,20 +62,6 @@ class TestMaximum:
         covariance = np.linalg.inv(hessian)[2:, 2:]
         np.testing.assert_allclose(found.covariance, covariance, rtol=0.01)
 
-    @pytest.mark.slow
-    def test_fit_agrees_with_a_nelder_mead_search(self) -> None:
-        table, y = synthetic(2, stimuli=12, prompts=4)
-        found = fit_two(table, y)
-        other = minimize(
-            lambda parameters: -plain_value(table, y, parameters),
-            np.array([0.5, 0.5, 0.0, 0.0]),
-            method="Nelder-Mead",
-            options={"xatol": 1e-5, "fatol": 1e-9, "maxiter": 3000, "maxfev": 3000},
-        )
-        assert -other.fun == pytest.approx(found.log_likelihood, abs=1e-5)
-        np.testing.assert_allclose(np.abs(other.x[:2]), list(found.sds.values()), atol=5e-3)
-        np.testing.assert_allclose(other.x[2:], found.coefficients, atol=5e-3)
-
     def test_fit_without_groups_equals_logistic_regression(self) -> None:
         table, y = synthetic(3)
         weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
@@ -86,23 +77,17 @@ class TestMaximum:
         np.testing.assert_allclose(found.coefficients, other.x, atol=1e-4)
         w = weights * expit(offset + x @ found.coefficients) * expit(-offset - x @ found.coefficients)
         np.testing.assert_allclose(found.covariance, np.linalg.inv(x.T @ (w[:, None] * x)), rtol=1e-6)
-        assert found.log_likelihood == pytest.approx(
-            plain.log_probability(y * weights, weights, offset + x @ found.coefficients)
-        )
-        assert found.sds == {}
-        assert found.converged
-        assert not found.singular
+        expected = plain.log_probability(y * weights, weights, offset + x @ found.coefficients)
+        assert found.log_likelihood == pytest.approx(expected)
+        assert (found.sds, found.converged, found.singular) == ({}, True, False)
 
     def test_effects_are_the_modes_of_the_integrand(self) -> None:
         table, y = synthetic(4)
         found = fit_two(table, y)
         effects = {name: found.effects(name) for name in ("stimulus", "prompt")}
-        eta = np.array(
-            [
-                found.coefficients[0] + found.coefficients[1] * x + effects["stimulus"][s] + effects["prompt"][p]
-                for s, p, x in table.iter_rows()
-            ]
-        )
+        intercept, slope = found.coefficients
+        of_groups = [(effects["stimulus"][s], effects["prompt"][p], slope * x) for s, p, x in table.iter_rows()]
+        eta = intercept + np.sum(of_groups, axis=1)
         np.testing.assert_allclose(found.linear_predictor, eta)
         for name, sd in found.sds.items():
             for level, mode in effects[name].items():
@@ -114,13 +99,20 @@ SIGNS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 
 
 class TestWhatDoesNotMatter:
-    @given(seed=st.integers(0, 10**6))
+    @given(seed=st.integers(0, 10**6), shift=st.floats(-2, 2))
     @settings(max_examples=15, deadline=None)
-    def test_fit_does_not_depend_on_row_order_or_level_names(self, seed: int) -> None:
+    def test_fit_of_reordered_shifted_or_swapped_answers_changes_as_expected(self, seed: int, shift: float) -> None:
         table, y = synthetic(seed, stimuli=15, prompts=4)
+        usual = fit_two(table, y)
         order = np.random.default_rng(seed).permutation(len(y))
         renamed = table[order.tolist()].with_columns(pl.format("s{}", 99 - pl.col("stimulus")).alias("stimulus"))
-        same_fit(fit_two(table, y), fit_two(renamed, y[order]))
+        same_fit(usual, fit_two(renamed, y[order]))
+        # A constant offset shifts only the intercept. Swapping yes and no flips the signs of the coefficients.
+        moved, swapped = fit_two(table, y, offset=np.full(len(y), shift)), fit_two(table, 1 - y)
+        assert moved.coefficients[0] == pytest.approx(usual.coefficients[0] - shift, abs=1e-4)
+        np.testing.assert_allclose(swapped.coefficients, -usual.coefficients, atol=1e-4)
+        for found in (moved, swapped):
+            assert found.log_likelihood == pytest.approx(usual.log_likelihood, abs=1e-6)
 
     @given(seed=st.integers(0, 10**6))
     @settings(max_examples=15, deadline=None)
@@ -133,23 +125,6 @@ class TestWhatDoesNotMatter:
         several = table.select(pl.all().repeat_by(pl.Series(trials)).explode())
         each = np.concatenate([np.arange(m) < k for m, k in zip(trials, successes, strict=True)]).astype(float)
         same_fit(one, fit_two(several, each), but=one.data.constant)
-
-    @given(seed=st.integers(0, 10**6), shift=st.floats(-2, 2))
-    @settings(max_examples=15, deadline=None)
-    def test_constant_offset_shifts_only_the_intercept(self, seed: int, shift: float) -> None:
-        table, y = synthetic(seed, stimuli=15, prompts=4)
-        moved = fit_two(table, y, offset=np.full(len(y), shift))
-        plain_fit = fit_two(table, y)
-        assert moved.coefficients[0] == pytest.approx(plain_fit.coefficients[0] - shift, abs=1e-4)
-        assert moved.log_likelihood == pytest.approx(plain_fit.log_likelihood, abs=1e-6)
-
-    @given(seed=st.integers(0, 10**6))
-    @settings(max_examples=15, deadline=None)
-    def test_swapping_yes_and_no_flips_the_signs_of_the_coefficients(self, seed: int) -> None:
-        table, y = synthetic(seed, stimuli=15, prompts=4)
-        yes, no = fit_two(table, y), fit_two(table, 1 - y)
-        np.testing.assert_allclose(no.coefficients, -yes.coefficients, atol=1e-4)
-        assert no.log_likelihood == pytest.approx(yes.log_likelihood, abs=1e-6)
 
     def test_fit_scales_with_the_unit_of_a_numeric_variable(self) -> None:
         table, y = synthetic(5)
@@ -185,43 +160,126 @@ class TestWhatGoesWrong:
         assert not alone.converged
         assert "x" in alone.message
 
-    @pytest.mark.parametrize("answer", [0.0, 1.0])
-    def test_fit_of_identical_answers_does_not_converge(self, answer: float) -> None:
+    def test_fit_of_identical_answers_or_of_group_levels_that_determine_them_does_not_converge(self) -> None:
         table, _ = synthetic(8)
-        for found in (fit_two(table, np.full(150, answer)), fit(np.full(150, answer), design(table))):
-            assert not found.converged
-            assert found.message == "all answers are the same"
-
-    def test_fit_does_not_converge_if_group_levels_determine_all_answers(self) -> None:
+        for y in (np.zeros(150), np.ones(150)):
+            for found in (fit_two(table, y), fit(y, design(table))):
+                assert (found.converged, found.message) == (False, "all answers are the same")
         table, _ = synthetic(9, stimuli=40)
         found = fit_two(table, (table["stimulus"].to_numpy() % 2).astype(float))
-        assert not found.converged
-        assert found.message == "the answers do not determine the intercepts of stimulus"
+        assert (found.converged, found.message) == (False, "the answers do not determine the intercepts of stimulus")
 
     @pytest.mark.parametrize(
-        ("changed", "said"),
+        ("changed", "where"),
         [
-            ({"y": np.full(150, 0.5)}, "invalid-value"),
-            ({"y": np.full(150, 2.0)}, "invalid-value"),
-            ({"y": np.full(150, -1.0)}, "invalid-value"),
+            *(({"y": np.full(150, value)}, "invalid-value") for value in (0.5, 2.0, -1.0)),
             ({"y": np.zeros(149)}, "wrong-shape:y"),
             ({"y": np.full(150, np.nan)}, "invalid-value:y"),
-            ({"weights": np.full(150, 0.0)}, "invalid-value"),
-            ({"weights": np.full(150, 1.5)}, "invalid-value"),
+            *(({"weights": np.full(150, value)}, "invalid-value") for value in (0.0, 1.5)),
             ({"offset": np.full(150, np.inf)}, "invalid-value:offset"),
             ({"groups": {"site": np.zeros(150)}}, "cannot-estimate"),
             ({"groups": {"site": np.zeros(3)}}, "wrong-shape"),
         ],
     )
-    def test_fit_with_invalid_arguments_is_an_error(self, changed: dict[str, Any], said: str) -> None:
+    def test_fit_with_invalid_arguments_is_an_error(self, changed: dict[str, Any], where: str) -> None:
         table, y = synthetic(10)
         usual: dict[str, Any] = {"y": y, "design": design(table, ["x"]), "groups": {"prompt": table["prompt"]}}
-        with raises(OptionError, said):
+        with raises(OptionError, where):
             fit(**usual | changed)
 
     def test_unknown_group_or_column_of_a_fit_is_an_error(self) -> None:
         found = fit_two(*synthetic(11))
-        with raises(OptionError, "unknown-name"):
-            found.effects("objects")
-        with raises(OptionError, "unknown-name"):
-            found.coefficient("view")
+        for get, name in ((found.effects, "objects"), (found.coefficient, "view")):
+            with raises(OptionError, "unknown-name"):
+                get(name)
+
+
+def drawn(seed: int, *, rows: int = 60, sizes: tuple[int, ...] = (7, 4), columns: int = 2, most: int = 3) -> Data:
+    """Simulate answers of a small model in which every level of every group occurs."""
+    draw = np.random.default_rng(seed)
+    codes = [np.concatenate([np.arange(size), draw.integers(size, size=rows - size)]) for size in sizes]
+    matrix = np.column_stack([np.ones(rows), draw.normal(size=(rows, columns - 1))])
+    trials = draw.integers(1, most + 1, rows).astype(float)
+    eta = matrix @ draw.normal(size=columns) + sum(draw.normal(size=max(sizes))[code] for code in codes)
+    return Data(
+        successes=draw.binomial(trials.astype(int), expit(eta)).astype(float),
+        trials=trials,
+        matrix=matrix,
+        offset=draw.normal(size=rows) / 2,
+        names=tuple("abc"[: len(sizes)]),
+        codes=tuple(codes),
+        levels=tuple(tuple(range(size)) for size in sizes),
+    )
+
+
+SIZES = st.sampled_from([(5,), (7, 4), (6, 6), (9, 5, 3)])
+SDS = st.lists(st.floats(0, 3), min_size=3, max_size=3)
+
+
+@given(seed=st.integers(0, 10**6), sizes=SIZES, sds=SDS)
+@settings(max_examples=examples(30), deadline=None)
+def test_likelihood_equals_its_definition(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
+    data = drawn(seed, sizes=sizes)
+    theta, beta = np.array(sds[: len(sizes)]), np.array([0.3, -0.5])
+    value, _ = Likelihood(data)(theta, beta)
+    fixed = data.offset + data.matrix @ beta
+    assert value == pytest.approx(plain.laplace(data.successes, data.trials, fixed, data.codes, theta), abs=1e-6)
+
+
+@given(seed=st.integers(0, 10**6), sizes=SIZES, sds=st.lists(st.floats(0.05, 3), min_size=3, max_size=3))
+@settings(max_examples=examples(30), deadline=None)
+def test_likelihood_gradient_equals_finite_differences(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
+    data = drawn(seed, sizes=sizes)
+    k = len(sizes)
+    at = np.array([*sds[:k], 0.3, -0.5])
+
+    def value(x: Array) -> float:
+        return Likelihood(data)(x[:k], x[k:])[0]
+
+    _, slope = Likelihood(data)(at[:k], at[k:])
+    central = (approx_fprime(at, value, 1e-5) + approx_fprime(at, value, -1e-5)) / 2
+    np.testing.assert_allclose(slope, central, atol=1e-4)
+
+
+def test_likelihood_is_even_and_flat_at_zero_group_variance() -> None:
+    data = drawn(3)
+    beta = np.array([0.2, 0.1])
+    value, slope = Likelihood(data)(np.array([0.8, 0.0]), beta)
+    assert slope[1] == 0
+    fixed = data.offset + data.matrix @ beta
+    assert value == pytest.approx(plain.laplace(data.successes, data.trials, fixed, data.codes[:1], [0.8]))
+    there, back = (Likelihood(data)(np.array([0.8, sd]), beta)[0] for sd in (0.6, -0.6))
+    assert there == pytest.approx(back, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sd", [0.3, 1.0, 2.0])
+def test_likelihood_is_close_to_the_exact_integral(sd: float) -> None:
+    """Check that the error per level is small and shrinks as the number of answers per level grows."""
+    errors = []
+    for repeats in (4, 16, 64):
+        draw = np.random.default_rng(1)
+        code = np.arange(8).repeat(repeats)
+        eta = 0.4 + sd * draw.normal(size=8)[code]
+        yes = (draw.random(len(code)) < expit(eta)).astype(float)
+        ones = np.ones(len(code))
+        data = Data(yes, ones, ones[:, None], 0 * ones, ("a",), (code,), (tuple(range(8)),))
+        value, _ = Likelihood(data)(np.array([sd]), np.array([0.4]))
+        errors.append(abs(value - plain.exact(yes, ones, 0.4 * ones, code, sd)) / 8)
+    assert np.all(np.less(errors, (0.03, 0.022, 0.008))), errors
+    assert sd < 1 or errors[2] < errors[0] / 2
+
+
+def test_information_equals_that_of_the_weighted_linear_model() -> None:
+    data = drawn(5)
+    theta, beta = np.array([0.7, 0.4]), np.array([0.1, 0.2])
+    likelihood = Likelihood(data)
+    found = likelihood.information(theta, beta)
+    u = likelihood.mode
+    eta = data.offset + data.matrix @ beta + 0.7 * u[:7][data.codes[0]] + 0.4 * u[7:][data.codes[1]]
+    w = data.trials * expit(eta) * expit(-eta)
+    levels = [(0, level) for level in range(7)] + [(1, level) for level in range(4)]
+    a = np.column_stack([theta[group] * (data.codes[group] == level) for group, level in levels])
+    # A linear model with these weights has this covariance, and the information is based on its inverse.
+    covariance = np.diag(1 / w) + a @ a.T
+    np.testing.assert_allclose(found, data.matrix.T @ np.linalg.solve(covariance, data.matrix), rtol=1e-8)

@@ -25,15 +25,9 @@ def found() -> Fit:
     draw = np.random.default_rng(4)
     n = 600
     stimulus = draw.integers(40, size=n)
-    table = pl.DataFrame(
-        {
-            "view": np.array(VIEWS)[draw.integers(3, size=n)],
-            "hint": draw.random(n) < 0.3,
-            "proximity": draw.integers(1, 4, n),
-            "distance": draw.integers(0, 3, n).astype(float),
-            "age": draw.normal(size=n),
-        }
-    )
+    factors = {"view": np.array(VIEWS)[draw.integers(3, size=n)], "hint": draw.random(n) < 0.3}
+    numbers = {"proximity": draw.integers(1, 4, n), "distance": draw.integers(0, 3, n).astype(float)}
+    table = pl.DataFrame({**factors, **numbers, "age": draw.normal(size=n)})
     offset = draw.normal(size=n) / 3
     eta = offset + 0.3 * table["proximity"].to_numpy() - 0.5 * (table["view"] == "left").to_numpy()
     y = draw.random(n) < expit(eta + draw.normal(size=40)[stimulus])
@@ -43,25 +37,16 @@ def found() -> Fit:
 
 def row(found: Fit, view: str, hint: bool, proximity: float, distance: float) -> Array:
     """Return the design row of one grid point, computed by hand with age at its mean."""
-    age = found.design.variables["age"].mean
-    left, right = float(view == "left"), float(view == "right")
     by_name = {
         "intercept": 1.0,
-        "view[left]": left,
-        "view[right]": right,
+        "view[left]": float(view == "left"),
+        "view[right]": float(view == "right"),
         "proximity": proximity,
         "distance": distance,
         "hint[True]": float(hint),
-        "age": age,
-        "view[left]:proximity": left * proximity,
-        "view[right]:proximity": right * proximity,
-        "view[left]:distance": left * distance,
-        "view[right]:distance": right * distance,
-        "proximity:distance": proximity * distance,
-        "view[left]:proximity:distance": left * proximity * distance,
-        "view[right]:proximity:distance": right * proximity * distance,
+        "age": found.design.variables["age"].mean,
     }
-    return np.array([by_name[name] for name in found.design.names])
+    return np.array([np.prod([by_name[part] for part in name.split(":")]) for name in found.design.names])
 
 
 def means_of(found: Fit) -> tuple[float, float]:
@@ -86,25 +71,20 @@ def test_marginal_means_of_a_factor(found: Fit) -> None:
 def test_marginal_means_of_a_factor_and_a_numeric_variable(found: Fit) -> None:
     means = marginal_means(found, ["proximity", "view"], offset=0.0, level=0.9)
     _, distance = means_of(found)
-    expected = []
-    for proximity, view in itertools.product((1.0, 2.0, 3.0), VIEWS):
-        parts = [row(found, view, hint, proximity, distance) @ found.coefficients for hint in (False, True)]
-        expected.append((proximity, view, sum(parts) / 2))
-    assert means.table.select("proximity", "view").rows() == [each[:2] for each in expected]
-    np.testing.assert_allclose(means.table["estimate"], [each[2] for each in expected])
+    grid = list(itertools.product((1.0, 2.0, 3.0), VIEWS))
+    rows = [[row(found, view, hint, proximity, distance) for hint in (False, True)] for proximity, view in grid]
+    assert means.table.select("proximity", "view").rows() == grid
+    np.testing.assert_allclose(means.table["estimate"], np.mean(rows, axis=1) @ found.coefficients)
     assert means.labels[:2] == ("1, front", "1, left")
     reach = means.table["high"] - means.table["estimate"]
     np.testing.assert_allclose(reach, norm.ppf(0.95) * means.table["se"])
 
 
-def test_marginal_means_at_given_values(found: Fit) -> None:
+def test_marginal_means_at_given_values_or_without_factors(found: Fit) -> None:
     means = marginal_means(found, ["age", "view"], at={"age": [0.0, 1.0], "proximity": [2.0]}, offset=0.0)
     assert means.table["age"].to_list() == [0.0] * 3 + [1.0] * 3
     rise = means.table["estimate"][3] - means.table["estimate"][0]
     assert rise == pytest.approx(found.coefficient("age"))
-
-
-def test_marginal_means_without_factors_return_the_grand_mean(found: Fit) -> None:
     means = marginal_means(found)
     by_view = marginal_means(found, ["view"]).table["estimate"]
     assert means.table.columns[0] == "estimate"
@@ -133,17 +113,12 @@ def test_pairwise_tukey_adjustment_equals_scipy_tukey_hsd() -> None:
     n = 20_000
     samples = [draw.normal(shift, size=n) for shift in (0.0, 0.02, 0.03)]
     expected = tukey_hsd(*samples)
-    found = _means_of_samples(samples)
-    adjusted = pairwise(found, adjust="tukey")
+    table = pl.DataFrame({"sample": ["a", "b", "c"], "estimate": np.mean(samples, axis=1)})
+    covariance = np.eye(3) * np.mean(np.var(samples, axis=1, ddof=1)) / n
+    adjusted = pairwise(MarginalMeans(table, ("sample",), covariance), adjust="tukey")
     for i, (a, b) in enumerate(itertools.combinations(range(3), 2)):
         assert adjusted["p_adjusted"][i] == pytest.approx(expected.pvalue[a, b], abs=2e-4)
         assert adjusted["low"][i] == pytest.approx(expected.confidence_interval().low[a, b], abs=2e-4)
-
-
-def _means_of_samples(samples: list[Array]) -> MarginalMeans:
-    pooled = np.mean([np.var(sample, ddof=1) for sample in samples])
-    table = pl.DataFrame({"sample": ["a", "b", "c"], "estimate": [float(np.mean(sample)) for sample in samples]})
-    return MarginalMeans(table, ("sample",), np.eye(3) * pooled / len(samples[0]))
 
 
 def test_slopes_overall_and_by_factor(found: Fit) -> None:
@@ -159,10 +134,8 @@ def test_slopes_overall_and_by_factor(found: Fit) -> None:
     overall = slopes(found, "proximity")
     assert overall["estimate"].to_list() == [pytest.approx(by_view["estimate"].mean())]
     there = slopes(found, "proximity", ["distance"], at={"distance": [0.0]})
-    assert there["estimate"][0] == pytest.approx(
-        found.coefficient("proximity")
-        + (found.coefficient("view[left]:proximity") + found.coefficient("view[right]:proximity")) / 3
-    )
+    by_side = [found.coefficient(f"view[{side}]:proximity") for side in ("left", "right")]
+    assert there["estimate"][0] == pytest.approx(found.coefficient("proximity") + sum(by_side) / 3)
 
 
 @pytest.mark.parametrize(
@@ -202,9 +175,8 @@ def test_marginal_means_with_cov_keep_average_over_both_values_of_a_binary_numbe
     b = fitted.coefficients
     at_mean, kept = marginal_means(fitted), marginal_means(fitted, cov_keep=2)
     assert (at_mean.cov_keep, kept.cov_keep) == (0, 2)
-    by_hand = [b[0] + b[1] / 2 + (b[2] + b[3] / 2) * hint for hint in (0.25, 0.5)]
-    assert at_mean.table["estimate"][0] == pytest.approx(by_hand[0])
-    assert kept.table["estimate"][0] == pytest.approx(by_hand[1])
+    for means, hint in ((at_mean, 0.25), (kept, 0.5)):
+        assert means.table["estimate"][0] == pytest.approx(b[0] + b[1] / 2 + (b[2] + b[3] / 2) * hint)
     assert marginal_means(fitted, cov_keep=1).table.equals(at_mean.table)
     # The slope of a number does not average over its own values.
     assert slopes(fitted, "hint", cov_keep=2).equals(slopes(fitted, "hint"))

@@ -12,16 +12,7 @@ import polars as pl
 import pytest
 from scipy.stats import chi2, norm
 
-from spotball_core.gaze.mixed import (
-    Fit,
-    choose,
-    design,
-    fit,
-    likelihood_ratio,
-    marginal_means,
-    pairwise,
-    slopes,
-)
+from spotball_core.gaze.mixed import Fit, choose, design, fit, likelihood_ratio, marginal_means, pairwise, slopes
 from tests.gaze.mixed.reference_data import CASES, Array, Case
 
 REFERENCE = {
@@ -60,32 +51,17 @@ def test_reference_has_results_for_all_cases() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-class TestFits:
-    def test_table_is_identical_to_the_one_that_r_used(self, name: str) -> None:
-        assert case(name).digest == REFERENCE[name]["digest"]
-        assert ours(name).n == REFERENCE[name]["n"] == len(case(name).table)
-
-    def test_coefficients_agree_with_lme4(self, name: str) -> None:
-        expected = REFERENCE[name]["coefficients"]
-        np.testing.assert_allclose(ours(name).coefficients, list(expected.values()), rtol=0, atol=1e-4)
-        assert len(ours(name).design.names) == len(expected)
-
-    def test_standard_errors_agree_with_lme4(self, name: str) -> None:
-        np.testing.assert_allclose(ours(name).standard_errors, REFERENCE[name]["standard_errors"], rtol=5e-3)
-
-    def test_group_standard_deviations_agree_with_lme4(self, name: str) -> None:
-        expected = REFERENCE[name]["sds"]
-        assert ours(name).sds.keys() == expected.keys()
-        for group, sd in expected.items():
-            assert ours(name).sds[group] == pytest.approx(sd, rel=1e-3, abs=1e-6)
-
-    def test_log_likelihood_agrees_with_lme4(self, name: str) -> None:
-        assert ours(name).log_likelihood == pytest.approx(REFERENCE[name]["log_likelihood"], abs=1e-3)
-
-    def test_convergence_and_singularity_agree_with_lme4(self, name: str) -> None:
-        assert ours(name).converged
-        assert ours(name).message == ""
-        assert ours(name).singular == REFERENCE[name]["singular"]
+def test_fit_agrees_with_lme4(name: str) -> None:
+    found, expected = ours(name), REFERENCE[name]
+    # R used the same table.
+    assert case(name).digest == expected["digest"]
+    assert found.n == expected["n"] == len(case(name).table)
+    assert len(found.design.names) == len(expected["coefficients"])
+    np.testing.assert_allclose(found.coefficients, list(expected["coefficients"].values()), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(found.standard_errors, expected["standard_errors"], rtol=5e-3)
+    assert found.sds == pytest.approx(expected["sds"], rel=1e-3, abs=1e-6)
+    assert found.log_likelihood == pytest.approx(expected["log_likelihood"], abs=1e-3)
+    assert (found.converged, found.message, found.singular) == (True, "", expected["singular"])
 
 
 @pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "means" in found])
@@ -93,19 +69,13 @@ class TestMeans:
     def test_marginal_means_agree_with_emmeans(self, name: str) -> None:
         given, expected = case(name), REFERENCE[name]["means"]
         means = marginal_means(ours(name), given.means, at=given.at).table
-        rows = pl.DataFrame({key: values for key, values in expected.items() if key in given.means}).with_columns(
-            pl.Series("place", np.arange(len(expected["emmean"])))
-        )
+        rows = pl.DataFrame({factor: expected[factor] for factor in given.means}).with_row_index("place")
         casts = [pl.col(factor).cast(means[factor].dtype) for factor in given.means]
         places = means.join(rows.with_columns(casts), on=given.means, how="left", maintain_order="left")["place"]
         order = places.to_numpy()
-        for ours_, theirs, tolerance in (
-            ("estimate", "emmean", 1e-4),
-            ("se", "SE", 2e-3),
-            ("low", "asymp.LCL", 2e-3),
-            ("high", "asymp.UCL", 2e-3),
-        ):
-            np.testing.assert_allclose(means[ours_], array(expected[theirs])[order], rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(means["estimate"], array(expected["emmean"])[order], rtol=1e-4, atol=1e-4)
+        for ours_, theirs in (("se", "SE"), ("low", "asymp.LCL"), ("high", "asymp.UCL")):
+            np.testing.assert_allclose(means[ours_], array(expected[theirs])[order], rtol=2e-3, atol=2e-3)
         response = REFERENCE[name]["responses"]
         for ours_, theirs in (("response", "prob"), ("response_low", "asymp.LCL"), ("response_high", "asymp.UCL")):
             np.testing.assert_allclose(means[ours_], array(response[theirs])[order], atol=1e-3)
@@ -131,7 +101,6 @@ class TestMeans:
 @pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "slopes" in found])
 def test_slopes_agree_with_emmeans(name: str) -> None:
     given, expected = case(name), REFERENCE[name]["slopes"]
-    assert given.slope is not None
     found = slopes(ours(name), given.slope, [given.slope_by] if given.slope_by else [])
     if given.slope_by:
         assert found[given.slope_by].to_list() == expected[given.slope_by]
@@ -166,9 +135,8 @@ def test_choose_drops_the_singular_group_and_keeps_the_others() -> None:
 
 def test_wald_statistics_agree_with_lme4() -> None:
     found = ours("two groups")
-    theirs = REFERENCE["two groups"]
-    z = np.array(list(theirs["coefficients"].values())) / np.array(theirs["standard_errors"])
+    errors = np.array(REFERENCE["two groups"]["standard_errors"])
+    z = np.array(list(REFERENCE["two groups"]["coefficients"].values())) / errors
     np.testing.assert_allclose(found.z, z, rtol=5e-3)
     np.testing.assert_allclose(found.p_values, 2 * norm.sf(np.abs(z)), atol=1e-3)
-    half = norm.ppf(0.95) * np.array(theirs["standard_errors"])
-    np.testing.assert_allclose(np.diff(found.intervals(0.9)).ravel(), 2 * half, rtol=5e-3)
+    np.testing.assert_allclose(np.diff(found.intervals(0.9)).ravel(), 2 * norm.ppf(0.95) * errors, rtol=5e-3)

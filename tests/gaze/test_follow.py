@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from spotball_core.errors import InputError, OptionError
-from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
+from spotball_core.gaze.follow.annotations import (
+    FollowPrediction,
+    FollowTarget,
+    read_gazefollow,
+    read_predictions,
+    read_video_attention,
+)
 from spotball_core.gaze.follow.evaluate import evaluate_following, following_as_markdown, following_as_text
 from spotball_core.gaze.follow.scores import (
     angle,
@@ -21,14 +28,11 @@ from spotball_core.gaze.follow.scores import (
 from tests.failures import raises
 
 
-def test_average_and_minimum_distance_equal_values_by_hand() -> None:
+def test_distances_and_angles_in_pixels_equal_values_by_hand() -> None:
     points = [[0.2, 0.5], [0.4, 0.5]]
     assert average_distance([0.3, 0.9], points) == pytest.approx(0.4)
     assert minimum_distance([0.5, 0.5], points) == pytest.approx(0.1)
-
-
-def test_angles_are_computed_in_pixels() -> None:
-    """Check that (0.1, 0.2) in fractions is a diagonal in an image that is twice as wide as high."""
+    # In an image that is twice as wide as high, (0.1, 0.2) in fractions is a diagonal.
     assert direction([0.5, 0.5], [0.6, 0.7], (200, 100)) == pytest.approx(45)
     assert angle([0.5, 0.5], [0.6, 0.7], [[0.6, 0.3]], (200, 100)) == pytest.approx(90)
     assert angle([0.5, 0.5], [0.4, 0.501], [[0.4, 0.499]], (100, 100)) < 2
@@ -91,21 +95,79 @@ def test_evaluate_following_scores_respondents_and_annotators(tmp_path: Path) ->
     assert n.auc.reason
     assert (people.respondent, people.average_distance.value) == ("annotators", pytest.approx(0.2))
     assert people.average_distance.n == 4
-    text = following_as_text(report)
-    assert "1 person whose gaze leaves the image is excluded." in text
+    assert "1 person whose gaze leaves the image is excluded." in following_as_text(report)
     assert "annotators" in following_as_markdown(report)
 
 
 def test_evaluate_following_of_invalid_predictions_or_heat_maps_is_an_error(tmp_path: Path) -> None:
     with raises(OptionError, "unknown-image"):
         evaluate_following([target("a", (0.5, 0.5))], [FollowPrediction("m", "x", "1", (0.5, 0.5), None)])
-    np.save(tmp_path / "a.npy", np.zeros(3))
     broken = FollowPrediction("m", "a", "1", (0.5, 0.5), tmp_path / "a.npy")
-    with raises(InputError, "invalid-value:heatmap"):
-        evaluate_following([target("a", (0.5, 0.5))], [broken])
-    np.save(tmp_path / "a.npy", np.full((2, 2), np.nan))
-    with raises(InputError, "invalid-value:heatmap"):
-        evaluate_following([target("a", (0.5, 0.5))], [broken])
+    for heatmap in (np.zeros(3), np.full((2, 2), np.nan)):
+        np.save(tmp_path / "a.npy", heatmap)
+        with raises(InputError, "invalid-value:heatmap"):
+            evaluate_following([target("a", (0.5, 0.5))], [broken])
     plain = FollowPrediction("m", "a", "1", (0.5, 0.5), None)
     report = evaluate_following([target("a", (0.5, 0.6), size=None)], [plain])
     assert "--images" in (report.respondents[0].angle.reason or "")
+
+
+# Annotations in the format of GazeFollow: two annotators of one person, and another person in the same image.
+GAZEFOLLOW = """\
+test2/0.jpg,1,0.1,0.2,0.3,0.4,0.25,0.30,0.5,0.6,10,20,30,40,source,meta
+test2/0.jpg,2,0.1,0.2,0.3,0.4,0.25,0.30,0.7,0.6,10,20,30,40,source,meta
+test2/0.jpg,3,0.5,0.2,0.3,0.4,0.75,0.30,-1,-1,60,20,80,40,source,meta
+"""
+
+
+def test_read_gazefollow_collects_the_annotators_of_each_person(tmp_path: Path) -> None:
+    path = tmp_path / "test.txt"
+    path.write_text("\ufeff" + GAZEFOLLOW, encoding="utf-8")
+    first, second = read_gazefollow(path, lambda image: (100, 50))
+    assert (first.image, first.person, first.head, first.eye) == ("test2/0.jpg", "1", (10, 20, 30, 40), (0.25, 0.3))
+    assert first.points == ((0.5, 0.6), (0.7, 0.6))
+    assert first.size == (100, 50)
+    assert (second.person, second.points) == ("2", ())
+
+
+def test_read_video_attention_converts_pixels_to_fractions_of_the_frame(tmp_path: Path) -> None:
+    clip = tmp_path / "Show" / "1_2"
+    clip.mkdir(parents=True)
+    (clip / "s00.txt").write_text("0001.jpg,10,20,30,40,60,25\n0002.jpg,10,20,30,40,-1,-1\n", encoding="utf-8")
+    first, second = read_video_attention(tmp_path, lambda image: (120, 50))
+    assert (first.image, first.person) == ("Show/1_2/0001.jpg", "s00")
+    assert first.points == ((0.5, 0.5),)
+    assert first.eye == pytest.approx((20 / 120, 30 / 50))
+    assert second.points == ()
+    with raises(OptionError, "missing-value"):
+        read_video_attention(tmp_path, lambda image: None)
+    with raises(InputError, "wrong-folder:file"):
+        read_video_attention(tmp_path / "none", lambda image: (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "where", "value"),
+    [
+        (read_gazefollow, "a,1,2\n", "missing-column:row:1", " 3 "),
+        (read_gazefollow, GAZEFOLLOW.replace("0.5,0.6", "0.5,high"), "invalid-value:gaze_y:1", "'high'"),
+        (read_predictions, "image,x\na,0.5\n", "missing-column:y:1", "image, x"),
+        (read_predictions, "image,x,y\na,0.5,1.5\n", "invalid-value:x, y:2", "0.5, 1.5"),
+        (read_predictions, "image,x,y\na,0.5,0.5\na,0.5,0.5\n", "duplicate:row:3", "p.csv"),
+        (read_predictions, "image,x,y\na,,0.5\n", "invalid-value:x:2", "''"),
+        (read_predictions, "x,y,image\n0.5,0.5\n", "missing-value:image:2", "p.csv"),
+    ],
+)
+def test_reading_invalid_files_is_an_error(tmp_path: Path, read: Any, text: str, where: str, value: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(text, encoding="utf-8")
+    with raises(InputError, where) as caught:
+        read(path)
+    assert value in str(caught.value)
+
+
+def test_read_predictions_fills_default_respondent_and_person(tmp_path: Path) -> None:
+    path = tmp_path / "model.csv"
+    path.write_text("image,x,y,heatmap\na,0.5,0.25,maps/a.npy\nb,0,1,\n", encoding="utf-8")
+    a, b = read_predictions(path)
+    assert (a.respondent, a.person, a.point, a.heatmap) == ("model", "1", (0.5, 0.25), tmp_path / "maps/a.npy")
+    assert b.heatmap is None

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from spotball_core.error_codes import Code
 
@@ -154,6 +154,29 @@ class Problem:
     def with_code(self) -> str:
         """Return the text as the command line prints it, which ends with the code in brackets."""
         return f"{self} [{self.code}]"
+
+
+class Fault(NamedTuple):
+    """A problem in values that may come from a file.
+
+    Attributes:
+        field: the field with the problem.
+        found: description of the value that was found.
+        expected: description of the expected value.
+        code: the kind of problem.
+    """
+
+    field: str
+    found: str
+    expected: str
+    code: Code = "invalid-value"
+
+    def __str__(self) -> str:
+        return f"{self.field}: found {self.found}, expected {self.expected}"
+
+    def in_file(self, file: str | os.PathLike[str]) -> Problem:
+        """Return the problem in a file."""
+        return Problem(self.code, os.fspath(file), None, self.field, self.found, self.expected)
 
 
 def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:

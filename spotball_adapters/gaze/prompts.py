@@ -18,7 +18,7 @@ from typing import Any
 from spotball_adapters.gaze.options import letters, lines, shuffled
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.providers.protocol import Message
-from spotball_core.errors import InputError, OptionError, Problem, unknown_name
+from spotball_core.errors import Fault, InputError, OptionError, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 SETS = ("main", "pilot", "pre-pilot")
@@ -77,8 +77,7 @@ class GazePrompt(Wording):
 
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text)):
-            messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}", code="invalid-value")
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(map(str, faults))}", code=faults[0].code)
 
     def options(self, photo: Photo, sample: int) -> tuple[str, ...]:
         """Return the objects in the order in which the trial with this photo and sample lists them as options."""
@@ -172,47 +171,43 @@ def _all() -> list[GazePrompt]:
 def _from_file(path: Path) -> GazePrompt:
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError(
-            [Problem("invalid-value", str(path), None, field, actual, expected) for field, actual, expected in problems]
-        )
+        raise InputError(fault.in_file(path) for fault in problems)
     return GazePrompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("hints", ())))
-
-
-Fault = tuple[str, str, str]
-"""A problem of a prompt: the field, the value found and the value expected."""
 
 
 def _problems(fields: dict[str, Any]) -> list[Fault]:
     """Return the problems with the fields of a prompt file."""
     faults = [
-        (name, "an unknown field", f"only the fields {', '.join(_FIELDS)}") for name in fields if name not in _FIELDS
+        Fault(name, "an unknown field", f"only the fields {', '.join(_FIELDS)}", "unknown-key")
+        for name in fields
+        if name not in _FIELDS
     ]
     for field in ("name", "version", "text"):
         if field not in fields:
-            faults.append((field, "nothing", "a string in quotes"))
+            faults.append(Fault(field, "nothing", "a string in quotes", "missing-value"))
         elif not isinstance(fields[field], str):
-            faults.append((field, repr(fields[field]), "a string in quotes"))
+            faults.append(Fault(field, repr(fields[field]), "a string in quotes"))
     hints = fields.get("hints", [])
     if not isinstance(hints, list) or not all(isinstance(hint, str) for hint in hints):
-        faults.append(("hints", repr(hints), "a list of strings in quotes"))
+        faults.append(Fault("hints", repr(hints), "a list of strings in quotes"))
     if faults:
         return faults
     if fields["name"] in {prompt.name for prompt in _all()}:
-        faults.append(("name", repr(fields["name"]), "a name that no built-in prompt has"))
+        faults.append(Fault("name", repr(fields["name"]), "a name that no built-in prompt has"))
     return faults + _faults(fields["name"], fields["version"], fields["text"])
 
 
 def _faults(name: str, version: str, text: str) -> list[Fault]:
     """Return the problems with the name, version and text of a prompt."""
     faults = [
-        (field, repr(value), "a non-empty text without spaces at its start or end")
+        Fault(field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))
         if not value or value != value.strip()
     ]
     if "{options}" not in text:
-        faults.append(("text", "a text without {options}", "the placeholder {options} where the options belong"))
+        faults.append(Fault("text", "a text without {options}", "the placeholder {options} where the options belong"))
     faults += [
-        ("text", word, "only the placeholders {options}, {letters} and {in_order}")
+        Fault("text", word, "only the placeholders {options}, {letters} and {in_order}")
         for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
         if not _PLACEHOLDER.fullmatch(word)
     ]

@@ -162,4 +162,4 @@ def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
         if index
         else "the id of an image in the scenes file. Name the column of ids with --id, or map the ids with --index"
     )
-    return Problem("missing-value", str(path), raw.line, "id", ids, expected)
+    return Problem("unknown-image", str(path), raw.line, "id", ids, expected)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from spotball_adapters.providers.protocol import Message
-from spotball_core.errors import InputError, OptionError, Problem, unknown_name
+from spotball_core.errors import Fault, InputError, OptionError, unknown_name
 from spotball_core.schema.scene import Scene
 from spotball_core.service.toml_file import read_toml
 
@@ -56,8 +56,7 @@ class Prompt:
 
     def __post_init__(self) -> None:
         if faults := list(_faults(self.name, self.version, self.text, self.questions)):
-            messages = (f"{field}: found {actual}, expected {expected}" for field, actual, expected in faults)
-            raise OptionError(f"prompt {self.name!r}: {'; '.join(messages)}", code="invalid-value")
+            raise OptionError(f"prompt {self.name!r}: {'; '.join(map(str, faults))}", code=faults[0].code)
 
     @property
     def digest(self) -> str:
@@ -121,9 +120,7 @@ def load_prompt(name_or_path: str) -> Prompt:
         )
     fields = read_toml(path, "a prompt")
     if problems := list(_problems(fields)):
-        raise InputError(
-            [Problem("invalid-value", str(path), None, field, actual, expected) for field, actual, expected in problems]
-        )
+        raise InputError(fault.in_file(path) for fault in problems)
     return _prompt(fields)
 
 
@@ -131,54 +128,52 @@ def _prompt(fields: dict[str, Any]) -> Prompt:
     return Prompt(fields["name"], fields["version"], fields["text"], tuple(fields.get("questions", ())))
 
 
-Fault = tuple[str, str, str]
-"""A problem with a prompt: the field, the value found and the value expected."""
-
-
 def _problems(fields: dict[str, Any]) -> list[Fault]:
     """Return the problems with the fields of a prompt file."""
     known_fields = ("name", "version", "text", "questions")
     faults = [
-        (field, "an unknown field", f"only the fields {', '.join(known_fields)}")
+        Fault(field, "an unknown field", f"only the fields {', '.join(known_fields)}", "unknown-key")
         for field in fields
         if field not in known_fields
     ]
     for field in ("name", "version", "text"):
         if field not in fields:
-            faults.append((field, "nothing", "a string in quotes"))
+            faults.append(Fault(field, "nothing", "a string in quotes", "missing-value"))
         elif not isinstance(fields[field], str):
-            faults.append((field, repr(fields[field]), "a string in quotes"))
+            faults.append(Fault(field, repr(fields[field]), "a string in quotes"))
     questions = fields.get("questions", [])
     if not isinstance(questions, list) or not all(isinstance(question, str) for question in questions):
-        faults.append(("questions", repr(questions), "a list of strings in quotes"))
+        faults.append(Fault("questions", repr(questions), "a list of strings in quotes"))
     if faults:
         return faults
     if fields["name"] in BUILT_IN:
-        faults.append(("name", repr(fields["name"]), "a name that no prompt of the paper has"))
+        faults.append(Fault("name", repr(fields["name"]), "a name that no prompt of the paper has"))
     return faults + _faults(fields["name"], fields["version"], fields["text"], questions)
 
 
 def _faults(name: str, version: str, text: str, questions: Sequence[str]) -> list[Fault]:
     """Return the problems with a prompt."""
     faults = [
-        (field, repr(value), "a non-empty text without spaces at its start or end")
+        Fault(field, repr(value), "a non-empty text without spaces at its start or end")
         for field, value in (("name", name), ("version", version))
         if not value or value != value.strip()
     ]
     if not text.strip():
-        faults.append(("text", "nothing", "the text of the prompt"))
+        faults.append(Fault("text", "nothing", "the text of the prompt", "missing-value"))
     faults += [
-        ("text", word, "only the placeholders {sport} and {context}")
+        Fault("text", word, "only the placeholders {sport} and {context}")
         for word in dict.fromkeys(_WORD_IN_BRACES.findall(text))
         if not _PLACEHOLDER.fullmatch(word)
     ]
     for i, question in enumerate(questions, start=1):
         if not question.strip():
-            faults.append((f"questions, number {i}", "nothing", "the text of the question"))
+            faults.append(Fault(f"questions, number {i}", "nothing", "the text of the question", "missing-value"))
         if word := _WORD_IN_BRACES.search(question):
-            faults.append((f"questions, number {i}", word[0], "no placeholder, because questions are sent unchanged"))
+            faults.append(
+                Fault(f"questions, number {i}", word[0], "no placeholder, because questions are sent unchanged")
+            )
     if questions and "{context}" not in text:
-        faults.append(("text", "a text without {context}", "the placeholder {context} where the answers belong"))
+        faults.append(Fault("text", "a text without {context}", "the placeholder {context} where the answers belong"))
     if not questions and "{context}" in text:
-        faults.append(("text", "{context}", "no {context}, because the prompt has no questions"))
+        faults.append(Fault("text", "{context}", "no {context}, because the prompt has no questions"))
     return faults

@@ -69,6 +69,9 @@ def read_counts_file(path: str | Path) -> Counts:
         )
     if wrong := _wrong_column(table):
         raise InputError([Problem("invalid-value", str(path), None, *wrong)])
+    if several := _of_several_kinds(table):
+        expected = "one kind per respondent. Use the same value in all rows of the respondent"
+        raise InputError([Problem("incompatible-data", str(path), None, "kind", several, expected)])
     shapes = table.select("grid_rows", "grid_cols").unique().rows()
     if len(shapes) != 1:
         raise broken(
@@ -114,12 +117,7 @@ def _wrong_column(table: pl.DataFrame) -> tuple[str, str, str] | None:
         outside = ~pl.col("parts").is_between(0, PARTS - 1)
         if table.filter(outside).height:
             return column, str(value(outside)), "an integer from 0 to 2**53 - 1"
-    several = _of_several_kinds(table)
-    return (
-        ("kind", several, "one kind per respondent. Use the same value in all rows of the respondent")
-        if several
-        else None
-    )
+    return None
 
 
 def _of_several_kinds(table: pl.DataFrame) -> str | None:

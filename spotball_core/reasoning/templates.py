@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import InputError, OptionError, Problem, unknown_name
+from spotball_core.errors import Fault, InputError, OptionError, unknown_name
 from spotball_core.service.toml_file import read_toml
 
 BUILT_IN = ("pose-gaze",)
@@ -51,8 +51,7 @@ class Templates:
     def __post_init__(self) -> None:
         values = (self.name, self.version, self.categories, self.keywords, self.neutral)
         if faults := list(_faults(*values)):
-            messages = (f"{where}: found {actual}, expected {expected}" for where, actual, expected in faults)
-            raise OptionError(f"templates {self.name!r}: {'; '.join(messages)}", code="invalid-value")
+            raise OptionError(f"templates {self.name!r}: {'; '.join(map(str, faults))}", code=faults[0].code)
 
     @cached_property
     def digest(self) -> str:
@@ -106,18 +105,13 @@ def load_templates(name_or_path: str | Path = BUILT_IN[0]) -> Templates:
     fields = read_toml(path, "templates")
     faults = list(_wrong_types(fields)) or list(_faults(*_values(fields)))
     if not faults and fields["name"] in BUILT_IN:
-        faults = [("name", repr(fields["name"]), "another name, because built-in templates have this name")]
+        faults = [Fault("name", repr(fields["name"]), "another name, because built-in templates have this name")]
     if faults:
-        raise InputError(
-            [Problem("invalid-value", str(path), None, where, actual, expected) for where, actual, expected in faults]
-        )
+        raise InputError(fault.in_file(path) for fault in faults)
     return Templates(*_values(fields))
 
 
 _Sets = Mapping[str, tuple[str, ...]]
-
-Fault = tuple[str, str, str]
-"""A problem: the field, what was found there, and what was expected."""
 
 
 def _values(fields: Mapping[str, Any]) -> tuple[str, str, _Sets, _Sets, tuple[str, ...]]:
@@ -132,20 +126,27 @@ def _wrong_types(fields: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield problems with the names and types of a file's fields."""
     for name in fields:
         if name not in _FIELDS:
-            yield name, "an unknown field", f"only the fields {', '.join(_FIELDS)}"
+            yield Fault(name, "an unknown field", f"only the fields {', '.join(_FIELDS)}", "unknown-key")
     for name in ("name", "version"):
-        if not isinstance(fields.get(name), str):
-            yield name, repr(fields[name]) if name in fields else "nothing", "a text in quotes"
+        if name not in fields:
+            yield Fault(name, "nothing", "a text in quotes", "missing-value")
+        elif not isinstance(fields[name], str):
+            yield Fault(name, repr(fields[name]), "a text in quotes")
     if "neutral" in fields and not _is_texts(fields["neutral"]):
-        yield "neutral", repr(fields["neutral"]), "a list of texts in quotes"
+        yield Fault("neutral", repr(fields["neutral"]), "a list of texts in quotes")
     for name in ("categories", "keywords"):
         table = fields.get(name, {} if name == "keywords" else None)
         if not isinstance(table, dict):
-            yield name, "nothing" if table is None else repr(table), "a table with one list per category"
+            expected = "a table with one list per category"
+            yield (
+                Fault(name, repr(table), expected)
+                if name in fields
+                else Fault(name, "nothing", expected, "missing-value")
+            )
             continue
         for key, texts in table.items():
             if not _is_texts(texts):
-                yield f"{name}.{key}", repr(texts), "a list of texts in quotes"
+                yield Fault(f"{name}.{key}", repr(texts), "a list of texts in quotes")
 
 
 def _is_texts(value: object) -> bool:
@@ -156,21 +157,21 @@ def _faults(name: str, version: str, categories: _Sets, keywords: _Sets, neutral
     """Yield problems with the content of templates."""
     for where, text in (("name", name), ("version", version)):
         if not text.strip():
-            yield where, "an empty text", "at least one character"
+            yield Fault(where, "an empty text", "at least one character")
     if len(categories) < 2:
-        yield "categories", str(len(categories)), "at least 2"
+        yield Fault("categories", str(len(categories)), "at least 2")
     if any(not category.strip() for category in categories):
-        yield "categories", "a category without a name", "a name"
+        yield Fault("categories", "a category without a name", "a name")
     for where, texts in (*((f"categories.{key}", texts) for key, texts in categories.items()), ("neutral", neutral)):
         if not texts and where != "neutral":
-            yield where, "no sentence", "at least one"
+            yield Fault(where, "no sentence", "at least one")
         if any(not text.strip() for text in texts):
-            yield where, "an empty text", "a sentence"
+            yield Fault(where, "an empty text", "a sentence")
     every = [text.strip() for texts in (*categories.values(), neutral) for text in texts if text.strip()]
     for text in dict.fromkeys(text for text in every if every.count(text) > 1):
-        yield "categories", f"{text!r} {every.count(text)} times", "each sentence once"
+        yield Fault("categories", f"{text!r} {every.count(text)} times", "each sentence once", "duplicate")
     if keywords and set(keywords) != set(categories):
-        yield "keywords", ", ".join(keywords), f"lists for {', '.join(categories)}"
+        yield Fault("keywords", ", ".join(keywords), f"lists for {', '.join(categories)}")
     for key, words in keywords.items():
         yield from _wrong_words(f"keywords.{key}", words)
 
@@ -179,11 +180,11 @@ def _wrong_words(where: str, words: Sequence[str]) -> Iterator[Fault]:
     import polars as pl
 
     if not words:
-        yield where, "no word", "at least one"
+        yield Fault(where, "no word", "at least one")
     for word in words:
         try:
             if pl.Series([""]).str.count_matches(word)[0]:
-                yield where, repr(word), "a regular expression that does not match an empty text"
+                yield Fault(where, repr(word), "a regular expression that does not match an empty text")
         except pl.exceptions.PolarsError as error:
             reason = " ".join(str(error).split())
-            yield where, f"{word!r} ({reason})", "a valid regular expression without look-around"
+            yield Fault(where, f"{word!r} ({reason})", "a valid regular expression without look-around")

@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, PositiveInt, ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 from spotball_core.geometry import Polygon
 from spotball_core.schema.faults import problems_of_record
@@ -131,7 +132,8 @@ class _CocoReader:
     def _entries(self, model: type[M], data: dict[str, object], part: str) -> list[tuple[int, M]]:
         entries = data.get(part)
         if not isinstance(entries, list):
-            self._wrong(part, "nothing" if entries is None else type(entries).__name__, "a list")
+            code: Code = "missing-value" if entries is None else "invalid-value"
+            self._wrong(part, "nothing" if entries is None else type(entries).__name__, "a list", code)
             return []
         read = []
         for number, entry in enumerate(entries):
@@ -147,7 +149,7 @@ class _CocoReader:
         for number, entry in entries:
             ident: _Id = entry.id  # type: ignore[attr-defined]
             if ident in by_id:
-                self._wrong(f"{part}.{number}.id", repr(ident), "a different id for each entry")
+                self._wrong(f"{part}.{number}.id", repr(ident), "a different id for each entry", "duplicate")
             by_id[ident] = entry
         return by_id
 
@@ -159,8 +161,9 @@ class _CocoReader:
                     "images",
                     f"{name!r} in the images with the ids {first[name]} and {ident}",
                     "a different file name for each image, without counting the extension",
+                    "duplicate",
                 )
             first[name] = ident
 
-    def _wrong(self, field: str, actual: str, expected: str) -> None:
-        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected))
+    def _wrong(self, field: str, actual: str, expected: str, code: Code = "invalid-value") -> None:
+        self._problems.append(Problem(code, str(self._path), None, field, actual, expected))

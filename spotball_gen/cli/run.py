@@ -68,7 +68,10 @@ def run(
     from spotball_gen.run import generate
 
     if demo == (config is not None):
-        raise OptionError("name either a configuration, such as handball.toml, or --demo", code="missing-option")
+        raise OptionError(
+            "name either a configuration, such as handball.toml, or --demo",
+            code="conflicting-options" if demo else "missing-option",
+        )
     if out is None:
         raise OptionError("the folder of the dataset is missing. Add --out DATASET", code="missing-option")
     tell = teller(quiet)

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.schema.faults import problems_of_record
@@ -52,7 +53,7 @@ def restore_scenes(files: Sequence[Path], folder: Path) -> None:
                 write_new(folder, path, image["bytes"])
                 written[path] = digest
             elif written[path] != digest:
-                raise _refused(file, "path", f"two images for {path!r}", "one image")
+                raise _refused("duplicate", file, "path", f"two images for {path!r}", "one image")
     write_new(folder, SCENES, _in_order(lines, SCENES))
 
 
@@ -100,7 +101,7 @@ def write_new(folder: Path, name: str, content: bytes) -> None:
 def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
     size = file.stat().st_size
     if size > MOST_BYTES:
-        raise _refused(file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,} bytes")
+        raise _refused("too-large", file, "file", f"{size:,} bytes", f"at most {MOST_BYTES:,} bytes")
     try:
         check_parquet_size(file)
     except InputError as error:
@@ -112,13 +113,15 @@ def _rows(file: Path, columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
             frame = pl.read_parquet(content, columns=names, hive_partitioning=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-        raise _refused(file, "file", reason, f"a Parquet file with the columns {', '.join(names)}") from error
+        raise _refused(
+            "unreadable-file", file, "file", reason, f"a Parquet file with the columns {', '.join(names)}"
+        ) from error
     # A long text that many rows share is stored only once in the file.
     if (unpacked := frame.estimated_size()) > MOST_BYTES:
-        raise _refused(file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,} bytes")
+        raise _refused("too-large", file, "file", f"rows of {unpacked:,} bytes", f"at most {MOST_BYTES:,} bytes")
     for column in columns:
         if frame.schema[column.name] != column.dtype:
-            raise _refused(file, column.name, str(frame.schema[column.name]), str(column.dtype))
+            raise _refused("invalid-value", file, column.name, str(frame.schema[column.name]), str(column.dtype))
     return frame.iter_rows(named=True)
 
 
@@ -127,9 +130,12 @@ def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
     the text is not a single line, or if its position is missing or already used."""
     position, line = row["position"], row["line"]
     if position is None or position in lines:
-        raise _refused(file, "position", f"{position} again" if position is not None else "null", "each position once")
+        expected = "each position once"
+        if position is None:
+            raise _refused("missing-value", file, "position", "null", expected)
+        raise _refused("duplicate", file, "position", f"{position} again", expected)
     if line is None or "\n" in line or "\r" in line:
-        raise _refused(file, "line", repr(line)[:80], "one line of text")
+        raise _refused("invalid-value", file, "line", repr(line)[:80], "one line of text")
     lines[position] = line
     return str(line)
 
@@ -159,11 +165,12 @@ def _image_path(file: Path, line: str, position: int) -> str:
     except ValidationError as error:
         raise InputError(problems_of_record(error, file.name, model=Scene, where=f"row {position}")) from None
     except ValueError as error:
-        raise _refused(file, f"row {position}", str(error)[:200], "a scene as JSON") from None
+        raise _refused("invalid-json", file, f"row {position}", str(error)[:200], "a scene as JSON") from None
     if path is None or not is_visible(path):
-        raise _refused(file, "path", repr(path)[:80], "the path of an image, without hidden folders and files")
+        expected = "the path of an image, without hidden folders and files"
+        raise _refused("invalid-path", file, "path", repr(path)[:80], expected)
     return path
 
 
-def _refused(file: Path, field: str, found: str, expected: str) -> InputError:
-    return InputError([Problem("invalid-value", file.name, None, field, found, expected)])
+def _refused(code: Code, file: Path, field: str, found: str, expected: str) -> InputError:
+    return InputError([Problem(code, file.name, None, field, found, expected)])

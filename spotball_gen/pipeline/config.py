@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, PositiveInt, ValidationError, model_validator
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 from spotball_core.grid import Grid
 from spotball_core.schema.faults import problems_of_record
@@ -162,7 +163,7 @@ class _ConfigReader:
         tables = {"run", "sources", "sports", "frames", *ORDER, "targets"}
         for name in sorted(set(self._tables) - tables):
             fix = f"Correct its spelling or remove it.{did_you_mean(name, sorted(tables))}".removesuffix(".")
-            self._wrong(name, "an unknown table", f"one of {', '.join(sorted(tables))}", fix)
+            self._wrong(name, "an unknown table", f"one of {', '.join(sorted(tables))}", fix, code="unknown-key")
         run = self._model(RunSettings, "run", self._table("run"))
         sources = self._sources()
         sports = self._sports({source.sport for source in sources})
@@ -180,7 +181,9 @@ class _ConfigReader:
     def _sources(self) -> tuple[SourceSettings, ...]:
         entries = self._tables.get("sources", [])
         if not isinstance(entries, list) or not entries:
-            self._wrong("sources", "none", "a table [[sources]] with `sport`, and with `path` or `query`")
+            self._wrong(
+                "sources", "none", "a table [[sources]] with `sport`, and with `path` or `query`", code="missing-value"
+            )
             return ()
         sources = []
         for number, entry in enumerate(entries, start=1):
@@ -254,5 +257,5 @@ class _ConfigReader:
             self._problems += problems_of_record(error, str(self._path), model=make, where=where)
         return None
 
-    def _wrong(self, field: str, actual: str, expected: str, fix: str = "") -> None:
-        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected, fix=fix))
+    def _wrong(self, field: str, actual: str, expected: str, fix: str = "", *, code: Code = "invalid-value") -> None:
+        self._problems.append(Problem(code, str(self._path), None, field, actual, expected, fix=fix))

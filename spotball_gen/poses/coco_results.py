@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.json_file import read_json
@@ -139,7 +140,7 @@ class _Reader:
             return None
         name = entry.file_name if entry.file_name is not None else entry.image_id
         if name is None:
-            self.wrong(f"{where}.image_id", "nothing", "`image_id` or `file_name`")
+            self.wrong(f"{where}.image_id", "nothing", "`image_id` or `file_name`", "missing-value")
         return None if name is None else str(name)
 
     def confident(self, where: str, entry: _Result, flags: bool) -> FloatArray | None:
@@ -151,9 +152,9 @@ class _Reader:
             self.wrong(f"{where}.keypoints", str(error), EXPECTED_CONFIDENCE)
             return None
 
-    def wrong(self, field: str, actual: str, expected: str) -> None:
+    def wrong(self, field: str, actual: str, expected: str, code: Code = "invalid-value") -> None:
         """Add a problem."""
-        self._problems.append(Problem("invalid-value", str(self._path), None, field, actual, expected))
+        self._problems.append(Problem(code, str(self._path), None, field, actual, expected))
 
     def finish(self) -> None:
         """Raise InputError if there are problems."""

@@ -34,7 +34,6 @@ class Tiny:
 
     @property
     def texts(self) -> list[str]:
-        """Return all embedded texts, sorted."""
         return sorted(text for batch in self.batches for text in batch)
 
     def versions(self) -> Mapping[str, str]:
@@ -57,7 +56,6 @@ class Tiny:
 
 
 def embed(texts: Sequence[str], embedder: Embedder, path: Path, options: EmbedOptions = QUICK, **more: Any) -> Embedded:
-    """Embed texts with a cache at the path."""
     with Cache(path, embedder) as cache:
         return asyncio.run(embed_texts(texts, embedder, cache, options, **more))
 

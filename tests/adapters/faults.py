@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal[
-    "status",
-    "body",
-    "drop",
-    "reset",
-    "drop-after-headers",
-    "truncated",
-    "slow",
-    "hang",
-    "raw",
-    "reply",
-    "redirect",
-    "endless",
-]
+Connection = Literal["drop", "reset", "drop-after-headers", "truncated", "hang", "slow", "raw", "endless"]
+Kind = Literal["status", "body", "reply", "redirect"] | Connection
 
 
 @dataclass(frozen=True)
@@ -49,11 +36,13 @@ class Fault:
     style: str = ""
 
 
+def _with_dashes(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
 def status(number: int, message: str = "scripted", *, code: str | None = None, **headers: str) -> Fault:
     """Return an error of the protocol; write header names with _ instead of -."""
-    return Fault(
-        "status", status=number, text=message, code=code, headers={k.replace("_", "-"): v for k, v in headers.items()}
-    )
+    return Fault("status", status=number, text=message, code=code, headers=_with_dashes(headers))
 
 
 def body(text: str) -> Fault:
@@ -62,11 +51,10 @@ def body(text: str) -> Fault:
 
 def content(data: bytes, number: int = 200, **headers: str) -> Fault:
     """Return a response with a body of bytes; write header names with _ instead of -."""
-    return Fault("body", status=number, content=data, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    return Fault("body", status=number, content=data, headers=_with_dashes(headers))
 
 
 def answer(said: Any) -> Fault:
-    """Return a response with a JSON body."""
     return content(json.dumps(said).encode())
 
 
@@ -95,36 +83,9 @@ NAMED: Mapping[str, Fault] = {
     "503": OVERLOADED,
     "429": status(429, "too many requests", code="rate_limit_exceeded", retry_after="0.05"),
     "401": status(401, "no such key"),
-    "drop": DROP,
-    "reset": RESET,
-    "drop-after-headers": DROP_AFTER_HEADERS,
-    "truncated": TRUNCATED,
+    **{kind: Fault(kind) for kind in ("drop", "reset", "drop-after-headers", "truncated", "hang")},
     "broken-json": BROKEN_JSON,
     "html": HTML,
-    "hang": HANG,
-    "refusal": reply("refusal"),
-    "filtered": reply("filtered"),
-    "empty": reply("empty"),
-    "cut-off": reply("cut-off"),
+    **{style: reply(style) for style in ("refusal", "filtered", "empty", "cut-off")},
 }
 """Faults by the names that the command of the server accepts."""
-
-
-class TokenBucket:
-    """A rate limit: `burst` requests at once, then `rate` requests per second."""
-
-    def __init__(self, rate: float, burst: int) -> None:
-        self.rate = rate
-        self.burst = burst
-        self._tokens = float(burst)
-        self._at = time.monotonic()
-
-    def wait(self) -> float:
-        """Take a token and return 0, or return the seconds until a token is available."""
-        now = time.monotonic()
-        self._tokens = min(self.burst, self._tokens + (now - self._at) * self.rate)
-        self._at = now
-        if self._tokens >= 1:
-            self._tokens -= 1
-            return 0.0
-        return (1 - self._tokens) / self.rate

@@ -25,15 +25,9 @@ def run(spec: dict[str, Any]) -> dict[str, Any]:
         pictures = [p.image for m in messages for p in m.content if isinstance(p, ContentImage)]
         text = messages[-1].text
         said = f"Reasoning: reply {number}.\nCell: {CELLS[(7 * number) % 60]}" if number % 7 else f"reply {number}"
-        asked.append(
-            {
-                "roles": [message.role for message in messages],
-                "text": text,
-                "pictures": pictures,
-                "temperature": config.temperature,
-                "said": said,
-            }
-        )
+        roles = [message.role for message in messages]
+        request = {"roles": roles, "text": text, "pictures": pictures, "temperature": config.temperature}
+        asked.append({**request, "said": said})
         if spec.get("fails") is not None and number % spec["fails"] == 0:
             raise ValueError("planted fault")
         output = ModelOutput.from_content("mockllm/model", said, "max_tokens" if number % 14 == 0 else "stop")

@@ -17,6 +17,7 @@ from spotball_adapters.runs.store import STORE
 from spotball_core.io.scenes import write_scenes
 from tests.builders import scene
 from tests.cli.process import spotball
+from tests.failures import codes
 
 KEY = "sk-planted-0123456789"
 MODEL = "test-model"
@@ -52,9 +53,24 @@ def run(data: Path, out: Path, url: str, *options: str | Path) -> Done:
     return here(*command(data, out, url, *options)[3:])
 
 
-def here(*arguments: str, env: Mapping[str, str] = ENV) -> Done:
+def here(*arguments: str | Path, env: Mapping[str, str] = ENV) -> Done:
     """Run the command `spotball` in this process, with a key in its environment."""
     return spotball(*arguments, env=env)
+
+
+def good(*arguments: str | Path, env: Mapping[str, str] = ENV) -> Done:
+    """Run the command as `here` does, check that it succeeds, and return its result."""
+    done = here(*arguments, env=env)
+    assert done.returncode == 0, said(done)
+    return done
+
+
+def check_error(done: Done, code: str, *parts: str) -> None:
+    """Check that the command failed with status 2, only this error code, these parts of a message and no traceback."""
+    assert (done.returncode, codes(done.stderr)) == (2, [code]), said(done)
+    assert "Traceback" not in done.stderr
+    missing = [part for part in parts if part not in done.stderr]
+    assert missing == [], said(done)
 
 
 def run_process(data: Path, out: Path, url: str, *options: str | Path) -> Done:
@@ -89,7 +105,6 @@ def expected(images: int, **samples: int) -> set[Sample]:
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
-    """Return the responses of the run."""
     return [json.loads(line) for line in (out / "responses.jsonl").read_text(encoding="utf-8").splitlines()]
 
 

@@ -14,15 +14,14 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import h11
 
-from tests.adapters.faults import NAMED, Fault, TokenBucket
+from tests.adapters.faults import NAMED, Fault
 from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_gemini import GeminiProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
@@ -35,6 +34,7 @@ PROTOCOLS: Mapping[str, Callable[..., Speaks]] = {
     "openai": OpenAIProtocol,
     "responses": ResponsesProtocol,
 }
+Headers = Mapping[str, str]
 BASE_PATH = {"anthropic": "", "gemini": "", "openai": "/v1", "responses": "/v1"}
 
 
@@ -43,15 +43,12 @@ class Seen:
     """One request that the server received.
 
     Attributes:
-        at: seconds on the monotonic clock.
         path: the path with the query string.
         headers: the headers, by lower-case names.
-        body: the unchanged bytes.
         asked: the parsed request; None if it was refused, or met a fault before it was parsed.
         status: the status of the answer; 0 if there was no answer.
     """
 
-    at: float
     path: str
     headers: Mapping[str, str]
     body: bytes
@@ -63,58 +60,42 @@ class Seen:
         return json.loads(self.body)
 
 
+@dataclass(eq=False)
 class LoopbackServer:
     """Serve a protocol on a port.
 
     Replies to a question are numbered from 0 in order, and contain their number (`speech.text_of`). A client that
     stores each reply once therefore has each number once.
 
-    Args:
+    Attributes:
         speaks: the protocol.
         delay: seconds before each answer.
-        seed: the seed of the cells in the replies.
-        limit: a rate limit; requests above it get status 429 and `retry-after`.
         says: returns the text of a reply from the request and the reply's number; None for `text_of`.
         keep: whether to keep requests; counts are always kept.
         tls: the TLS context for HTTPS; None for HTTP.
     """
 
-    def __init__(
-        self,
-        speaks: Speaks,
-        *,
-        delay: float = 0.0,
-        seed: int = 0,
-        limit: TokenBucket | None = None,
-        says: Callable[[ReceivedRequest, int], str] | None = None,
-        keep: bool = True,
-        base_path: str = "/v1",
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self.speaks = speaks
-        self.delay = delay
-        self.seed = seed
-        self.limit = limit
-        self.says = says
-        self.keep = keep
-        self.base_path = base_path
-        self.tls = tls
+    speaks: Speaks
+    _: KW_ONLY
+    delay: float = 0.0
+    says: Callable[[ReceivedRequest, int], str] | None = None
+    keep: bool = True
+    base_path: str = "/v1"
+    tls: ssl.SSLContext | None = None
+
+    def __post_init__(self) -> None:
         self.seen: list[Seen] = []
         self.given: Counter[str] = Counter()
         self.statuses: Counter[int] = Counter()
-        self.connections = 0
-        self.most_at_once = 0
-        self._at_once = 0
+        self.connections = self.most_at_once = self.port = 0
+        self._at_once = self._count = 0
         self._script: deque[Fault | None] = deque()
         self._every: tuple[int, Fault] | None = None
         self._always: Fault | None = None
-        self._count = 0
-        self.port = 0
         self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def url(self) -> str:
-        """Return the base URL for a client."""
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{self.base_path}"
 
     @property
@@ -136,7 +117,6 @@ class LoopbackServer:
         self._always = fault
 
     def every(self, n: int, fault: Fault) -> None:
-        """Set the fault of every n-th request."""
         self._every = (n, fault)
 
     def forget(self) -> None:
@@ -164,7 +144,6 @@ class LoopbackServer:
         return server
 
     def hang_up(self) -> None:
-        """Close the remaining connections."""
         for writer in self._writers:
             writer.transport.abort()
 
@@ -207,13 +186,7 @@ class LoopbackServer:
         return wire.our_state is h11.DONE and wire.their_state is h11.DONE and not writer.is_closing()
 
     async def _answer(
-        self,
-        wire: h11.Connection,
-        writer: asyncio.StreamWriter,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
+        self, wire: h11.Connection, writer: asyncio.StreamWriter, method: str, path: str, headers: Headers, body: bytes
     ) -> None:
         self._count += 1
         fault = self._next_fault()
@@ -224,7 +197,7 @@ class LoopbackServer:
         answered = cut not in ("drop", "reset", "hang", "raw")
         self.statuses[status if answered else 0] += 1
         if self.keep:
-            self.seen.append(Seen(time.monotonic(), path, headers, body, asked, status if answered else 0))
+            self.seen.append(Seen(path, headers, body, asked, status if answered else 0))
         if cut == "slow" and fault:
             await asyncio.sleep(fault.seconds)
         if cut == "hang":
@@ -243,12 +216,9 @@ class LoopbackServer:
         _send(wire, writer, status, answer, extra, only=parts.get(cut))
 
     def _said(
-        self, fault: Fault | None, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, bytes, Mapping[str, str], ReceivedRequest | None]:
+        self, fault: Fault | None, method: str, path: str, headers: Headers, body: bytes
+    ) -> tuple[int, bytes, Headers, ReceivedRequest | None]:
         """Return status, body and headers of the answer, and the parsed request or None."""
-        if self.limit and (wait := self.limit.wait()):
-            answer = self.speaks.error(429, "Rate limit reached", "rate_limit_exceeded", None)
-            return 429, json.dumps(answer).encode(), {"retry-after": f"{wait:.3f}"}, None
         if fault and fault.kind == "status":
             answer = self.speaks.error(fault.status, fault.text, fault.code, None)
             return fault.status, json.dumps(answer).encode(), fault.headers, None
@@ -265,7 +235,7 @@ class LoopbackServer:
         first = self.given[question]
         self.given[question] += asked.n
         numbers = range(first, first + asked.n)
-        texts = [self.says(asked, n) if self.says else text_of(question, n, self.seed) for n in numbers]
+        texts = [self.says(asked, n) if self.says else text_of(question, n) for n in numbers]
         style = fault.style if fault else ""
         return 200, json.dumps(self.speaks.write(asked, texts, style)).encode(), {}, asked
 
@@ -297,7 +267,7 @@ def _send(
     writer: asyncio.StreamWriter,
     status: int,
     body: bytes,
-    headers: Mapping[str, str],
+    headers: Headers,
     only: int | None = None,
 ) -> None:
     """Write an answer; with `only`, write just that many bytes of its body."""
@@ -351,23 +321,11 @@ def main() -> None:
     parser.add_argument("--protocol", choices=sorted(PROTOCOLS), default="openai")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rate", type=float, default=0.0, help="requests a second; 0 is without limit")
-    parser.add_argument("--burst", type=int, default=10)
     parser.add_argument("--fault", choices=sorted(NAMED))
     parser.add_argument("--every", type=int, default=1, help="how many requests meet one fault")
-    parser.add_argument("--ignore-n", action="store_true")
     options = parser.parse_args()
-    settings = {"give": 1} if options.ignore_n else {}
-    limit = TokenBucket(options.rate, options.burst) if options.rate else None
-    server = LoopbackServer(
-        PROTOCOLS[options.protocol](**settings),
-        delay=options.delay,
-        seed=options.seed,
-        limit=limit,
-        keep=False,
-        base_path=BASE_PATH[options.protocol],
-    )
+    protocol = PROTOCOLS[options.protocol]()
+    server = LoopbackServer(protocol, delay=options.delay, keep=False, base_path=BASE_PATH[options.protocol])
     if options.fault:
         server.every(options.every, NAMED[options.fault])
 

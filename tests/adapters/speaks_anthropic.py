@@ -5,21 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tests.adapters.speech import (
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    BadRequest,
-    Ends,
-    Picture,
-    ReceivedRequest,
-    check_post,
-    decoded,
-    known,
-    need,
-    number_in,
-    parsed,
-    turns_of,
-)
+from tests.adapters import speech
+from tests.adapters.speech import BadRequest, Ends, ReceivedRequest, check_post, known, need, number_in, parsed
 
 _FIELDS = {"model", "messages", "max_tokens", "system", "temperature", "top_p", "top_k", "stop_sequences"}
 _MEDIA = {"image/png", "image/jpeg", "image/webp", "image/gif"}
@@ -52,7 +39,7 @@ class AnthropicProtocol:
         number_in(given, "max_tokens", 1, 200_000, whole=True)
         number_in(given, "temperature", 0, 1)
         number_in(given, "top_p", 0, 1)
-        turns, pictures = turns_of(given.get("messages"), "messages", _picture, roles=("user", "assistant"))
+        turns, pictures = speech.turns_of(given.get("messages"), "messages", _picture, roles=("user", "assistant"))
         need(all(text for _, text in turns), "messages: text content blocks must be non-empty")
         if "system" in given:
             need(isinstance(given["system"], str), "system: no text")
@@ -68,30 +55,13 @@ class AnthropicProtocol:
             {"type": "thinking", "thinking": "Cell: F10", "signature": ""},
             {"type": "text", "text": text[5:]},
         ]
-        stop = "end_turn"
-        if style == "refusal":
-            content, stop = [], "refusal"
-        elif style == "empty":
-            content = []
-        elif style == "cut-off":
-            content, stop = [{"type": "text", "text": text[:10]}], "max_tokens"
-        elif style == "strange":
-            stop = "pause_turn"
-        return {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": f"{asked.model}-20250514",
-            "content": content,
-            "stop_reason": stop,
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": INPUT_TOKENS - 100,
-                "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 100,
-                "output_tokens": OUTPUT_TOKENS,
-            },
-        }
+        others = {"refusal": [], "empty": [], "cut-off": [{"type": "text", "text": text[:10]}]}
+        _, stop, _ = self.ends.get(style, self.ends[""])
+        usage = {"input_tokens": speech.INPUT_TOKENS - 100, "output_tokens": speech.OUTPUT_TOKENS}
+        usage |= {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 100}
+        answer = {"id": "msg_1", "type": "message", "role": "assistant", "model": f"{asked.model}-20250514"}
+        answer |= {"content": others.get(style, content), "stop_reason": stop, "stop_sequence": None}
+        return answer | {"usage": usage}
 
     def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
         kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
@@ -99,10 +69,10 @@ class AnthropicProtocol:
         return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
 
-def _picture(block: dict[str, Any]) -> Picture:
+def _picture(block: dict[str, Any]) -> speech.Picture:
     need(block.get("type") == "image", "messages: unexpected block")
     known(block, {"type", "source"}, "an image block")
     known(block["source"], {"type", "media_type", "data"}, "a source")
     need(block["source"].get("type") == "base64", "messages: unexpected source")
     need(block["source"].get("media_type") in _MEDIA, "messages: unexpected media type")
-    return block["source"]["media_type"], decoded(block["source"]["data"])
+    return block["source"]["media_type"], speech.decoded(block["source"]["data"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from tests.adapters.speaks_gemini import AS_NUMBERS
+from tests.adapters.speaks_gemini import start
 from tests.adapters.speaks_openai import OpenAIServer
 from tests.adapters.speech import BadRequest, ReceivedRequest, check_post, known, need, parsed
 
@@ -41,29 +41,21 @@ def _vectors(texts: list[str], style: str, dimension: int) -> list[list[float]]:
     return vectors
 
 
+@dataclass(kw_only=True, eq=False)
 class OpenAIEmbeddings(OpenAIServer):
     """Implement the endpoint `/embeddings`.
 
-    Args:
-        keys: the accepted API keys; None accepts any key, or no key.
+    Attributes:
         most: the most texts per request; more is an error.
         longest: the most characters per text; more is an error.
         dimension: the length of a vector.
         indexed: whether each vector contains the index of its text.
     """
 
-    def __init__(
-        self,
-        *,
-        keys: set[str] | None = None,
-        most: int = 2048,
-        longest: int = 100_000,
-        dimension: int = DIMENSION,
-        indexed: bool = True,
-    ) -> None:
-        super().__init__(keys=keys)
-        self.most, self.longest = most, longest
-        self.dimension, self.indexed = dimension, indexed
+    most: int = 2048
+    longest: int = 100_000
+    dimension: int = DIMENSION
+    indexed: bool = True
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         check_post(method, path, headers, "/v1/embeddings")
@@ -82,9 +74,8 @@ class OpenAIEmbeddings(OpenAIServer):
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         inputs = [text for _, text in asked.turns]
-        data: list[dict[str, Any]] = [
-            {"object": "embedding", "embedding": vector} for vector in _vectors(inputs, style, self.dimension)
-        ]
+        vectors = _vectors(inputs, style, self.dimension)
+        data: list[dict[str, Any]] = [{"object": "embedding", "embedding": vector} for vector in vectors]
         if self.indexed:
             for index, one in enumerate(data):
                 one["index"] = index
@@ -105,15 +96,7 @@ class GeminiEmbeddings:
         self.keys = keys
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        parts = urlsplit(path)
-        match = _PATH.fullmatch(parts.path)
-        need(match is not None, f"unknown path {parts.path}", status=404)
-        assert match is not None
-        need(method == "POST", f"no {method} here", status=405)
-        need(parse_qs(parts.query) in (AS_NUMBERS, {}), f"unexpected query {parts.query}")
-        key = headers.get("x-goog-api-key")
-        if not key or (self.keys is not None and key not in self.keys):
-            raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
+        model, key, _ = start(method, path, headers, _PATH, self.keys)
         given = parsed(body)
         known(given, {"requests"}, "the request")
         need(0 < len(given["requests"]) <= 100, "at most 100 requests can be in one batch")
@@ -121,7 +104,7 @@ class GeminiEmbeddings:
         tasks: set[int | str | None] = set()
         for request in given["requests"]:
             known(request, {"model", "content", "taskType"}, "a request")
-            need(request["model"] == f"models/{match[1]}", "the models differ")
+            need(request["model"] == f"models/{model}", "the models differ")
             known(request["content"], {"parts", "role"}, "a content")
             (part,) = request["content"]["parts"]
             known(part, {"text"}, "a part")
@@ -131,7 +114,7 @@ class GeminiEmbeddings:
         need(len(tasks) == 1, "the task types differ")
         task = tasks.pop()
         settings = {} if task is None else {"taskType": task}
-        return ReceivedRequest(match[1], tuple(("input", text) for text in texts), (), settings, len(texts), key)
+        return ReceivedRequest(model, tuple(("input", text) for text in texts), (), settings, len(texts), key)
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         vectors = _vectors([text for _, text in asked.turns], style, DIMENSION)

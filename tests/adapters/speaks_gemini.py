@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from tests.adapters.speech import (
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    BadRequest,
-    Ends,
-    ReceivedRequest,
-    decoded,
-    known,
-    need,
-    number_in,
-    parsed,
-)
+from tests.adapters import speech
+from tests.adapters.speech import BadRequest, Ends, ReceivedRequest, known, need, number_in, parsed
 
 _PATH = re.compile(r"/v1beta/models/([\w.-]+):generateContent")
 _MEDIA = {"image/png", "image/jpeg", "image/webp"}
@@ -30,10 +21,28 @@ BLOCK_NUMBERS = {"SAFETY": 1}
 AS_NUMBERS = {"$alt": ["json;enum-encoding=int"]}
 
 
+def start(
+    method: str, path: str, headers: Mapping[str, str], expected: re.Pattern[str], keys: set[str] | None
+) -> tuple[str, str, bool]:
+    """Return the model, the key, and whether enums are requested as numbers; raise BadRequest unless all are valid."""
+    parts = urlsplit(path)
+    match = expected.fullmatch(parts.path)
+    need(match is not None, f"unknown path {parts.path}", status=404)
+    assert match is not None
+    need(method == "POST", f"no {method} here", status=405)
+    query = parse_qs(parts.query)
+    need(query in (AS_NUMBERS, {}), f"unexpected query {parts.query}")
+    key = headers.get("x-goog-api-key")
+    if not key or (keys is not None and key not in keys):
+        raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
+    return match[1], key, query == AS_NUMBERS
+
+
+@dataclass(kw_only=True, eq=False)
 class GeminiProtocol:
     """Implement the method `generateContent`.
 
-    Args:
+    Attributes:
         keys: the accepted API keys; None accepts any key.
         most: the most candidates per request; more is an error that does not name a field.
         give: the most candidates that are returned, even if more are requested.
@@ -48,25 +57,14 @@ class GeminiProtocol:
         "strange": ("other", "99", None),
     }
 
-    def __init__(self, *, keys: set[str] | None = None, most: int = 8, give: int = 8) -> None:
-        self.keys = keys
-        self.most = most
-        self.give = give
-        self._as_numbers = False
+    keys: set[str] | None = None
+    most: int = 8
+    give: int = 8
+    _as_numbers: bool = field(default=False, init=False)
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        parts = urlsplit(path)
-        match = _PATH.fullmatch(parts.path)
-        need(match is not None, f"unknown path {parts.path}", status=404)
-        assert match is not None
-        need(method == "POST", f"no {method} here", status=405)
-        query = parse_qs(parts.query)
-        need(query in (AS_NUMBERS, {}), f"unexpected query {parts.query}")
-        self._as_numbers = query == AS_NUMBERS
+        model, key, self._as_numbers = start(method, path, headers, _PATH, self.keys)
         need(headers.get("content-type") == "application/json", "the content type is not application/json")
-        key = headers.get("x-goog-api-key")
-        if not key or (self.keys is not None and key not in self.keys):
-            raise BadRequest(f"API key not valid: {key}. Please pass a valid API key.", code="INVALID_ARGUMENT")
         given = parsed(body)
         known(given, {"contents", "generationConfig", "systemInstruction"}, "the request")
         settings = given.get("generationConfig", {})
@@ -84,29 +82,23 @@ class GeminiProtocol:
             known(given["systemInstruction"], {"parts", "role"}, "systemInstruction")
             turns = (("system", _texts(given["systemInstruction"]["parts"])[0]), *turns)
         kept = {name: value for name, value in settings.items() if name != "candidateCount"}
-        return ReceivedRequest(match[1], turns, pictures, kept, min(n, self.give), key)
+        return ReceivedRequest(model, turns, pictures, kept, min(n, self.give), key)
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
-        usage = {
-            "promptTokenCount": INPUT_TOKENS,
-            "candidatesTokenCount": OUTPUT_TOKENS * len(texts) - 5,
-            # The SDK does not define this field, but the total includes it.
-            "thoughtsTokenCount": 5,
-            "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS * len(texts),
-        }
+        output = speech.OUTPUT_TOKENS * len(texts)
+        # The SDK does not define `thoughtsTokenCount`, but the total includes it.
+        usage = {"promptTokenCount": speech.INPUT_TOKENS, "candidatesTokenCount": output - 5, "thoughtsTokenCount": 5}
+        usage["totalTokenCount"] = sum(usage.values())
         answer: dict[str, Any] = {"usageMetadata": usage, "modelVersion": f"{asked.model}-exact", "responseId": "1"}
         if style == "blocked":
             return answer | {"promptFeedback": {"blockReason": self._said("SAFETY", BLOCK_NUMBERS)}}
-        finish = {"filtered": "SAFETY", "refusal": "RECITATION", "cut-off": "MAX_TOKENS", "strange": "99"}
+        _, finish, _ = self.ends.get(style, self.ends[""])
         candidates = []
         for index, text in enumerate(texts):
             said = text[:10] if style == "cut-off" else text
             # The text is split into two parts, and clients must join them.
             parts = [{"text": said[:5]}, {"text": said[5:]}]
-            one: dict[str, Any] = {
-                "index": index,
-                "finishReason": self._said(finish.get(style, "STOP"), FINISH_NUMBERS),
-            }
+            one: dict[str, Any] = {"index": index, "finishReason": self._said(finish, FINISH_NUMBERS)}
             if style not in ("filtered", "refusal", "empty"):
                 one["content"] = {"parts": parts, "role": "model"}
             candidates.append(one)
@@ -146,6 +138,6 @@ def _texts(parts: Any) -> tuple[str, list[tuple[str, bytes]]]:
             known(data, {"mimeType", "data"}, "inlineData")
             need(data.get("mimeType") in _MEDIA, "Unsupported MIME type")
             # It also accepts both base64 alphabets.
-            pictures.append((data["mimeType"], decoded(data["data"].replace("-", "+").replace("_", "/"))))
+            pictures.append((data["mimeType"], speech.decoded(data["data"].replace("-", "+").replace("_", "/"))))
         text += part.get("text", "")
     return text, pictures

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tests.adapters.speech import (
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    BadRequest,
-    Ends,
-    Picture,
-    ReceivedRequest,
-    check_post,
-    data_url,
-    known,
-    need,
-    number_in,
-    parsed,
-    turns_of,
-)
+from tests.adapters import speech
+from tests.adapters.speech import BadRequest, Ends, ReceivedRequest, check_post, known, need, number_in, parsed
 
 _FIELDS = {
     *("model", "messages", "n", "temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"),
@@ -29,15 +17,15 @@ _FIELDS = {
 }
 
 
+@dataclass(kw_only=True, eq=False)
 class OpenAIServer:
     """Base class of the OpenAI protocols.
 
-    Args:
+    Attributes:
         keys: the accepted API keys; None accepts any key, or no key, like a self-hosted server.
     """
 
-    def __init__(self, *, keys: set[str] | None = None) -> None:
-        self.keys = keys
+    keys: set[str] | None = None
 
     def key_in(self, headers: Mapping[str, str]) -> str | None:
         """Return the key; raise BadRequest if it is not accepted."""
@@ -51,11 +39,11 @@ class OpenAIServer:
         return {"error": {"message": message, "type": "error", "param": field, "code": code}}
 
 
+@dataclass(kw_only=True, eq=False)
 class OpenAIProtocol(OpenAIServer):
     """Implement the chat completions API.
 
-    Args:
-        keys: the accepted API keys; None accepts any key, or no key, like a self-hosted server.
+    Attributes:
         most: the most choices per request; more is an error about `n`.
         give: the most choices that are returned, even if more are requested: Ollama and LM Studio return one.
         models: the known model names; None accepts any name.
@@ -70,18 +58,9 @@ class OpenAIProtocol(OpenAIServer):
         "strange": ("other", "tool_calls", None),
     }
 
-    def __init__(
-        self,
-        *,
-        keys: set[str] | None = None,
-        most: int = 128,
-        give: int = 128,
-        models: set[str] | None = None,
-    ) -> None:
-        super().__init__(keys=keys)
-        self.most = most
-        self.give = give
-        self.models = models
+    most: int = 128
+    give: int = 128
+    models: set[str] | None = None
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
         check_post(method, path, headers, "/v1/chat/completions")
@@ -100,43 +79,27 @@ class OpenAIProtocol(OpenAIServer):
         n = given.get("n", 1)
         if n > self.most:
             raise BadRequest(f"n is {n}, at most {self.most} is supported", field="n")
-        turns, pictures = turns_of(given.get("messages"), "messages", _picture)
+        turns, pictures = speech.turns_of(given.get("messages"), "messages", _picture)
         settings = {name: given[name] for name in given if name not in ("model", "messages", "n")}
         return ReceivedRequest(given["model"], turns, pictures, settings, min(n, self.give), key)
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
+        _, finish, _ = self.ends.get(style, self.ends[""])
+        refusal = "I can't help with that." if style == "refusal" else None
         choices = []
         for index, text in enumerate(texts):
-            message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-            finish: str | None = "stop"
-            if style == "refusal":
-                message |= {"content": None, "refusal": "I can't help with that."}
-            elif style == "filtered":
-                message["content"], finish = "", "content_filter"
-            elif style == "empty":
-                message["content"] = ""
-            elif style == "cut-off":
-                message["content"], finish = text[:10], "length"
-            elif style == "strange":
-                finish = "tool_calls"
+            content = {"refusal": None, "filtered": "", "empty": "", "cut-off": text[:10]}.get(style, text)
+            message = {"role": "assistant", "content": content, "refusal": refusal}
             choices.append({"index": index, "message": message, "finish_reason": finish, "logprobs": None})
-        return {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 0,
-            "model": f"{asked.model}-2025-04-14",
-            # Reverse the order, because the protocol does not guarantee one.
-            "choices": choices[::-1],
-            "usage": {
-                "prompt_tokens": INPUT_TOKENS,
-                "completion_tokens": OUTPUT_TOKENS * len(texts),
-                "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS * len(texts),
-            },
-        }
+        usage = {"prompt_tokens": speech.INPUT_TOKENS, "completion_tokens": speech.OUTPUT_TOKENS * len(texts)}
+        usage["total_tokens"] = sum(usage.values())
+        answer = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": f"{asked.model}-2025-04-14"}
+        # Reverse the order, because the protocol does not guarantee one.
+        return answer | {"choices": choices[::-1], "usage": usage}
 
 
-def _picture(part: dict[str, Any]) -> Picture:
+def _picture(part: dict[str, Any]) -> speech.Picture:
     need(part.get("type") == "image_url", f"an unknown part {part.get('type')!r}", field="messages")
     known(part, {"type", "image_url"}, "an image part")
     known(part["image_url"], {"url", "detail"}, "an image")
-    return data_url(part["image_url"].get("url", ""))
+    return speech.data_url(part["image_url"].get("url", ""))

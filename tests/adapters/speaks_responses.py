@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tests.adapters import speech
 from tests.adapters.speaks_openai import OpenAIServer
-from tests.adapters.speech import (
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    Ends,
-    Picture,
-    ReceivedRequest,
-    check_post,
-    data_url,
-    known,
-    need,
-    number_in,
-    parsed,
-    turns_of,
-)
+from tests.adapters.speech import Ends, ReceivedRequest, check_post, known, need, number_in, parsed
 
 _FIELDS = {
     *("model", "input", "temperature", "top_p", "max_output_tokens", "reasoning", "store", "stream"),
@@ -52,10 +40,9 @@ class ResponsesProtocol(OpenAIServer):
         number_in(given, "temperature", 0, 2)
         number_in(given, "top_p", 0, 1)
         number_in(given, "max_output_tokens", 16, 2**31, whole=True)
-        turns, pictures = turns_of(given.get("input"), "input", _picture, text="input_text")
-        settings = {
-            name: given[name] for name in given if name not in ("model", "input", "store", "stream", "reasoning")
-        }
+        turns, pictures = speech.turns_of(given.get("input"), "input", _picture, text="input_text")
+        others = ("model", "input", "store", "stream", "reasoning")
+        settings = {name: given[name] for name in given if name not in others}
         if "reasoning" in given:
             known(given["reasoning"], {"effort"}, "reasoning")
             settings["reasoning_effort"] = given["reasoning"]["effort"]
@@ -63,42 +50,27 @@ class ResponsesProtocol(OpenAIServer):
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
         (text,) = texts
-        status, reason = "completed", None
-        parts: list[dict[str, Any]] = [{"type": "output_text", "text": text[:5], "annotations": []}]
-        parts.append({**parts[0], "text": text[5:]})
-        if style == "refusal":
-            parts = [{"type": "refusal", "refusal": "I can't help with that."}]
-        elif style == "empty":
-            parts = [{**parts[0], "text": ""}]
-        elif style == "filtered":
-            parts, status, reason = [], "incomplete", "content_filter"
-        elif style == "cut-off":
-            parts, status, reason = [{**parts[0], "text": text[:10]}], "incomplete", "max_output_tokens"
-        elif style == "all-reasoning":
-            status, reason = "incomplete", "max_output_tokens"
-        elif style == "strange":
-            status = "cancelled"
+        part = {"type": "output_text", "text": text, "annotations": []}
+        parts: dict[str, list[dict[str, Any]]] = {
+            "refusal": [{"type": "refusal", "refusal": "I can't help with that."}],
+            "empty": [{**part, "text": ""}],
+            "filtered": [],
+            "cut-off": [{**part, "text": text[:10]}],
+        }
+        content = parts.get(style, [{**part, "text": text[:5]}, {**part, "text": text[5:]}])
+        _, end, _ = self.ends.get(style, self.ends[""])
+        status = end if end in ("completed", "cancelled") else "incomplete"
         output: list[dict[str, Any]] = [{"type": "reasoning", "id": "rs_1", "summary": []}]
         if style != "all-reasoning":
-            output.append({"type": "message", "id": "msg_1", "role": "assistant", "status": status, "content": parts})
-        return {
-            "id": "resp_1",
-            "object": "response",
-            "created_at": 0,
-            "status": status,
-            "error": None,
-            "incomplete_details": {"reason": reason} if reason else None,
-            "model": f"{asked.model}-2025-04-14",
-            "output": output,
-            "usage": {
-                "input_tokens": INPUT_TOKENS,
-                "output_tokens": OUTPUT_TOKENS,
-                "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-            },
-        }
+            output.append({"type": "message", "id": "msg_1", "role": "assistant", "status": status, "content": content})
+        answer = {"id": "resp_1", "object": "response", "created_at": 0, "status": status, "error": None}
+        answer |= {"incomplete_details": {"reason": end} if status == "incomplete" else None, "output": output}
+        usage = {"input_tokens": speech.INPUT_TOKENS, "output_tokens": speech.OUTPUT_TOKENS}
+        usage["total_tokens"] = sum(usage.values())
+        return answer | {"model": f"{asked.model}-2025-04-14", "usage": usage}
 
 
-def _picture(part: dict[str, Any]) -> Picture:
+def _picture(part: dict[str, Any]) -> speech.Picture:
     need(part.get("type") == "input_image", f"an unknown part {part.get('type')!r}", field="input")
     known(part, {"type", "image_url", "detail"}, "an image part")
-    return data_url(part["image_url"])
+    return speech.data_url(part["image_url"])

@@ -30,9 +30,7 @@ class BadRequest(Exception):
 
     def __init__(self, message: str, *, status: int = 400, code: str = "", field: str | None = None) -> None:
         super().__init__(message)
-        self.status = status
-        self.code = code
-        self.field = field
+        self.status, self.code, self.field = status, code, field
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class ReceivedRequest:
     """A parsed request.
 
     Attributes:
-        model: the model's name.
         turns: (role, text) of each message, in order.
         pictures: (media type, bytes) of each picture.
         settings: temperature and other settings, by the protocol's names.
@@ -64,15 +61,15 @@ class ReceivedRequest:
         return hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
-def cell_of(question: str, number: int, seed: int = 0) -> str:
+def cell_of(question: str, number: int) -> str:
     """Return the cell in the model's reply to a question; replies are numbered from 0."""
-    digest = hashlib.sha256(f"{seed}/{question}/{number}".encode()).digest()
+    digest = hashlib.sha256(f"0/{question}/{number}".encode()).digest()
     return _LABELS[int.from_bytes(digest[:8], "big") % len(_LABELS)]
 
 
-def text_of(question: str, number: int, seed: int = 0) -> str:
+def text_of(question: str, number: int) -> str:
     """Return the text of a reply, which contains the question and the number, so that every reply differs."""
-    return f"Reasoning: reply {number} to question {question}.\nCell: {cell_of(question, number, seed)}"
+    return f"Reasoning: reply {number} to question {question}.\nCell: {cell_of(question, number)}"
 
 
 Ends = Mapping[str, tuple[Finish, str, str | None]]
@@ -80,19 +77,14 @@ Ends = Mapping[str, tuple[Finish, str, str | None]]
 
 
 class Speaks(Protocol):
-    """A protocol, which parses requests and writes answers and errors."""
+    """A protocol, which parses requests and writes answers and errors.
 
-    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        """Return the parsed request; raise BadRequest for anything that the protocol does not allow."""
-        ...
+    `read` raises BadRequest for anything that the protocol does not allow.
+    """
 
-    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
-        """Return the body of an answer with these replies."""
-        ...
-
-    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        """Return the body of an error."""
-        ...
+    def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest: ...
+    def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]: ...
+    def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]: ...
 
 
 def need(condition: bool, message: str, **details: Any) -> None:
@@ -157,11 +149,7 @@ def turns_of(
     """Return (role, text) of each message, and the pictures.
 
     Args:
-        messages: the value of the field.
-        field: the name of the field.
-        picture_of: parses a part that is not text.
-        roles: the roles of the protocol.
-        text: the type of text parts.
+        picture_of: parses a part that is not of the type `text`.
     """
     need(isinstance(messages, list) and bool(messages), f"{field} is missing", field=field)
     assert isinstance(messages, list)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.run_process import dataset, here, query, replies, said
+from tests.adapters.run_process import dataset, good, here, query, replies, said
 from tests.adapters.tiny_models import save_llama, save_llava_gguf
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,6 @@ main()
 
 NEEDED = ("torch", "transformers", "fastapi", "uvicorn", "openai", "accelerate")
 """Modules that the server imports; `pip install "transformers[serving]" torch` installs them."""
-
 
 GRAMMAR = r"""root ::= "Reasoning: none\nCell: " [A-F] [1-9]"""
 """Grammar that limits llama.cpp to replies of this form."""
@@ -67,27 +66,23 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def test_run_against_transformers_serve_gets_a_reply_for_every_sample(address: str, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=2), tmp_path / "out"
-    model = str(save_llama(tmp_path))
-    options = ("--max-output-tokens", "8", "--temperature", "0.6", "--concurrency", "2", "--attempts", "2")
-    line = ("run", str(data), "--provider", "openai", "--base-url", address, "--model", model, "--out", str(out))
-    done = here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={})
-    assert done.returncode == 0, said(done)
+    line = ("run", data, "--provider", "openai", "--base-url", address, "--model", save_llama(tmp_path), "--out", out)
+    line += ("--prompt", "base,cot", "--samples", "3,1", "--temperature", "0.6", "--max-output-tokens", "8")
+    good(*line, "--concurrency", "2", "--attempts", "2", env={})
     prompts = [key[2] for key in replies(out)]
     # The cot prompt asks three questions before the final answer, so each of its samples needs four replies.
     assert (prompts.count("base"), prompts.count("cot")) == (6, 8)
     ((tokens,),) = query(out, "SELECT min(output_tokens) FROM requests")
     assert tokens == 8
-    again = here(*line, "--prompt", "base,cot", "--samples", "3,1", *options, env={})
-    assert (again.returncode, len(replies(out))) == (0, 14), said(again)
+    good(*line, env={})
+    assert len(replies(out)) == 14
 
 
 def test_run_with_the_responses_api_gets_a_reply_for_every_sample(address: str, tmp_path: Path) -> None:
     data, out = dataset(tmp_path / "data", images=1), tmp_path / "out"
-    model = str(save_llama(tmp_path))
-    line = ("run", str(data), "--provider", "openai", "--base-url", address, "--model", model, "--out", str(out))
+    line = ("run", data, "--provider", "openai", "--base-url", address, "--model", save_llama(tmp_path), "--out", out)
     options = ("--api", "responses", "--max-output-tokens", "16", "--attempts", "2")
-    done = here(*line, "--prompt", "base", "--samples", "2", *options, env={})
-    assert done.returncode == 0, said(done)
+    good(*line, "--prompt", "base", "--samples", "2", *options, env={})
     assert len(replies(out)) == 2
 
 
@@ -98,14 +93,13 @@ def test_interrupted_run_against_llama_cpp_resumes_and_completes(tmp_path: Path)
     options = ("--model", str(text), "--clip_model_path", str(images), "--chat_format", "llava-1-5", "--n_ctx", "4096")
     data, out = dataset(tmp_path / "data", images=3), tmp_path / "out"
     with serving("-m", "llama_cpp.server", *options, "--host", "127.0.0.1", "--port", "0", cache=tmp_path) as url:
-        line = ("run", str(data), "--provider", "openai", "--base-url", url, "--model", "tiny", "--out", str(out))
+        line = ("run", data, "--provider", "openai", "--base-url", url, "--model", "tiny", "--out", out)
         line += ("--prompt", "base,cot", "--samples", "3,1", "--max-output-tokens", "40", "--attempts", "2")
         line += ("--concurrency", "1", "--extra-body", json.dumps({"grammar": GRAMMAR}))
         stopped = here(*line, "--max-requests", "5", env={})
-        assert (stopped.returncode, len(replies(out))) == (1, 5), said(stopped)
         first = replies(out)
-        done = here(*line, env={})
-        assert done.returncode == 0, said(done)
+        assert (stopped.returncode, len(first)) == (1, 5), said(stopped)
+        done = good(*line, env={})
     assert len(replies(out)) == 3 * (3 + 4)
     assert first.items() <= replies(out).items()
     # The server ignores the number of samples and returns one reply per request.

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, Reply, Request, Settings
-from spotball_adapters.runs.plan import SamplePlan
-from spotball_adapters.runs.runner import Options, Runner
-from spotball_adapters.runs.store import ReplyStore
-from spotball_core.schema.scene import Scene
+from spotball_adapters.runs.runner import Options
 
 BASE = Prompt("base", "1", "Where is the ball in this {sport} image?")
 CHAIN = Prompt("chain", "1", "{context}\nWhere is the ball?", ("Who plays?", "Where do they look?"))
@@ -65,13 +61,3 @@ class Tiny:
 
 
 QUICK = Options(attempts=3, first_wait=0.001, longest_wait=0.002, grace=5)
-
-
-def runner_of(
-    folder: Path, provider: Tiny, scenes: tuple[Scene, ...], *prompts: tuple[Prompt, int], options: Options = QUICK
-) -> tuple[ReplyStore, Runner]:
-    """Return a new store, which the caller must close, and a runner that uses it."""
-    store = ReplyStore(folder)
-    session = store.start_session({}, {})
-    plan = SamplePlan(scenes, prompts, store.done())
-    return store, Runner(provider, plan, None, {}, store, session, Settings(), options)

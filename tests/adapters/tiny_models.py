@@ -27,14 +27,8 @@ QWEN_TEMPLATE = (
     "{% endfor %}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-_TEXT = {
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "initializer_range": 0.3,
-    "max_position_embeddings": 4096,
-}
+_TEXT = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
+_TEXT |= {"initializer_range": 0.3, "max_position_embeddings": 4096}
 
 
 def save_llama(folder: Path) -> Path:
@@ -48,43 +42,18 @@ def save_llama(folder: Path) -> Path:
         eos_token="<|end_of_text|>",
         pad_token="<|finetune_right_pad_id|>",
     )
-    special = {"bos_token_id": "<|begin_of_text|>", "pad_token_id": "<|finetune_right_pad_id|>"}
-    text = {
-        **_TEXT,
-        **{name: tokens[token] for name, token in special.items()},
-        "eos_token_id": [tokens["<|end_of_text|>"], tokens["<|eot_id|>"]],
-        "vocab_size": len(tokens),
-        "num_hidden_layers": 3,
-        "cross_attention_layers": [1],
-    }
-    vision = {
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_hidden_layers": 2,
-        "num_global_layers": 1,
-        "attention_heads": 2,
-        "image_size": 28,
-        "patch_size": 14,
-        "max_num_tiles": 4,
-        "intermediate_layers_indices": [0],
-        "vision_output_dim": 32,
-        "initializer_range": 0.5,
-    }
-    _save_model(
-        MllamaForConditionalGeneration,
-        MllamaConfig(text_config=text, vision_config=vision, image_token_index=tokens["<|image|>"]),
-        folder,
-    )
+    text = {**_TEXT, "vocab_size": len(tokens), "num_hidden_layers": 3, "cross_attention_layers": [1]}
+    text |= {"bos_token_id": tokens["<|begin_of_text|>"], "pad_token_id": tokens["<|finetune_right_pad_id|>"]}
+    text["eos_token_id"] = [tokens["<|end_of_text|>"], tokens["<|eot_id|>"]]
+    vision = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_global_layers": 1}
+    vision |= {"attention_heads": 2, "image_size": 28, "patch_size": 14, "max_num_tiles": 4}
+    vision |= {"intermediate_layers_indices": [0], "vision_output_dim": 32, "initializer_range": 0.5}
+    config = MllamaConfig(text_config=text, vision_config=vision, image_token_index=tokens["<|image|>"])
+    _save_model(MllamaForConditionalGeneration, config, folder)
     _write(folder / "chat_template.json", {"chat_template": LLAMA_TEMPLATE})
-    _write(
-        folder / "preprocessor_config.json",
-        {
-            "image_processor_type": "MllamaImageProcessor",
-            "processor_class": "MllamaProcessor",
-            "size": {"height": 28, "width": 28},
-            "max_image_tiles": 4,
-        },
-    )
+    processor = {"image_processor_type": "MllamaImageProcessor", "processor_class": "MllamaProcessor"}
+    size = {"size": {"height": 28, "width": 28}, "max_image_tiles": 4}
+    _write(folder / "preprocessor_config.json", processor | size)
     return folder
 
 
@@ -110,47 +79,23 @@ def save_qwen(
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
     )
-    text_config = {
-        **_TEXT,
-        "vocab_size": len(tokens),
-        "num_hidden_layers": 2,
-        "bos_token_id": tokens["<|endoftext|>"],
-        "eos_token_id": tokens["<|im_end|>"],
-        "pad_token_id": tokens["<|endoftext|>"],
-        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0},
-        **(text or {}),
-    }
-    vision_config = {
-        "depth": 2,
-        "hidden_size": 16,
-        "intermediate_size": 32,
-        "num_heads": 2,
-        "patch_size": 14,
-        "window_size": 56,
-        "fullatt_block_indexes": [1],
-        "out_hidden_size": text_config["hidden_size"],
-        "initializer_range": 0.5,
-        **(vision or {}),
-    }
+    special = {"bos_token_id": "<|endoftext|>", "eos_token_id": "<|im_end|>", "pad_token_id": "<|endoftext|>"}
+    text_config = {**_TEXT, "vocab_size": len(tokens), "num_hidden_layers": 2}
+    text_config |= {name: tokens[token] for name, token in special.items()}
+    rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0}
+    text_config |= {"rope_parameters": rope, **(text or {})}
+    vision_config = {"depth": 2, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2, "patch_size": 14}
+    vision_config |= {"window_size": 56, "fullatt_block_indexes": [1], "out_hidden_size": text_config["hidden_size"]}
+    vision_config |= {"initializer_range": 0.5, **(vision or {})}
     named = {"image_token_id": "<|image_pad|>", "video_token_id": "<|video_pad|>"}
     named |= {"vision_start_token_id": "<|vision_start|>", "vision_end_token_id": "<|vision_end|>"}
-    config = Qwen2_5_VLConfig(
-        text_config=text_config, vision_config=vision_config, **{name: tokens[token] for name, token in named.items()}
-    )
+    ids = {name: tokens[token] for name, token in named.items()}
+    config = Qwen2_5_VLConfig(text_config=text_config, vision_config=vision_config, **ids)
     _save_model(Qwen2_5_VLForConditionalGeneration, config, folder)
     (folder / "chat_template.jinja").write_text(QWEN_TEMPLATE)
-    _write(
-        folder / "preprocessor_config.json",
-        {
-            "image_processor_type": "Qwen2VLImageProcessor",
-            "processor_class": "Qwen2_5_VLProcessor",
-            "min_pixels": 56 * 56,
-            "max_pixels": pixels,
-            "patch_size": 14,
-            "temporal_patch_size": 2,
-            "merge_size": 2,
-        },
-    )
+    processor = {"image_processor_type": "Qwen2VLImageProcessor", "processor_class": "Qwen2_5_VLProcessor"}
+    size = {"min_pixels": 56 * 56, "max_pixels": pixels, "patch_size": 14, "temporal_patch_size": 2, "merge_size": 2}
+    _write(folder / "preprocessor_config.json", processor | size)
     return folder
 
 

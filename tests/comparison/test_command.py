@@ -16,10 +16,9 @@ from spotball_core.comparison import tables as comparisons
 from spotball_core.comparison.compare import compare
 from spotball_core.comparison.record import Comparison
 from spotball_core.comparison.summary import to_summary
-from spotball_core.io.frames import write_responses
-from spotball_core.io.scenes import write_scenes
 from spotball_core.metrics.registry import METRICS
 from spotball_core.scoring.groups import Scoring
+from tests.builders import dataset as write_dataset
 from tests.cli import process
 from tests.failures import codes
 from tests.stats.build import GRID, drawn, scoring_of, varied_scenes
@@ -31,32 +30,17 @@ FAST = ("--permutations", "999", "--bootstrap", "100")
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a dataset with two sports, people identified by participant, and a model with two prompts."""
-    import polars as pl
-
-    folder = tmp_path_factory.mktemp("dataset")
-    rng = np.random.default_rng(0)
+    rng, rows = np.random.default_rng(0), []
     known = [*varied_scenes(9), *varied_scenes(7, "golf", seed=1)]
-    write_scenes(known, folder / "scenes.jsonl")
-    rows = []
     for scene in known:
         favorite = rng.dirichlet(np.full(60, 0.2))
         for respondent, prompt, n in (("human", "base", 12), ("gemini", "base", 12), ("gemini", "cot", 6)):
-            for sample, cell in enumerate(rng.choice(60, n, p=favorite).tolist(), start=1):
-                rows.append(
-                    {
-                        "sport": scene.sport,
-                        "image": scene.image,
-                        "respondent": respondent,
-                        "prompt": prompt,
-                        "kind": "human" if respondent == "human" else "model",
-                        "sample": (sample - 1) % 3 + 1 if respondent == "human" else sample,
-                        "participant": f"p{(sample - 1) // 3}" if respondent == "human" else None,
-                        "cell": GRID.label(int(cell)),
-                        "reasoning": None,
-                    }
-                )
-    write_responses(pl.DataFrame(rows, infer_schema_length=None), folder / "responses.jsonl")
-    return folder
+            for number, cell in enumerate(rng.choice(60, n, p=favorite).tolist()):
+                row = {"sport": scene.sport, "image": scene.image, "respondent": respondent, "prompt": prompt}
+                person = {"participant": f"p{number // 3}", "sample": number % 3 + 1}
+                who = person if respondent == "human" else {"sample": number + 1}
+                rows.append({**row, **who, "cell": GRID.label(cell)})
+    return write_dataset(tmp_path_factory.mktemp("dataset"), known, all=rows)
 
 
 @pytest.fixture(scope="module")
@@ -151,22 +135,18 @@ def test_compare_output_is_the_same_for_equal_arguments_and_seed(run: Callable[.
 @pytest.mark.parametrize(
     ("words", "code", "values"),
     [
-        (
-            (".", "--a", "human", "--b", "gpt"),
-            "unknown-name",
-            ("'gpt'", "gemini, gemini/base, gemini/cot, human, human/base"),
-        ),
-        ((".", "--a", "human", "--b", "human"), "invalid-option", ("human",)),
-        ((".", "--a", "human", "--b", "gemini", "--reference", "gpt"), "unknown-name", ("reference: ", "'gpt'")),
-        (("nowhere", "--a", "human", "--b", "gemini"), "missing-truth", ("nowhere",)),
-        ((".", "--a", "human", "--b", "gemini", "--permutations", "0"), None, ("'--permutations'",)),
-        ((".", "--a", "human"), None, ("'--b'",)),
+        (". --a human --b gpt", "unknown-name", ("'gpt'", "gemini, gemini/base, gemini/cot, human, human/base")),
+        (". --a human --b human", "invalid-option", ("human",)),
+        (". --a human --b gemini --reference gpt", "unknown-name", ("reference: ", "'gpt'")),
+        ("nowhere --a human --b gemini", "missing-truth", ("nowhere",)),
+        (". --a human --b gemini --permutations 0", None, ("'--permutations'",)),
+        (". --a human", None, ("'--b'",)),
     ],
 )
 def test_compare_with_invalid_arguments_exits_with_status_2(
-    run: Callable[..., Done], words: tuple[str, ...], code: str | None, values: tuple[str, ...]
+    run: Callable[..., Done], words: str, code: str | None, values: tuple[str, ...]
 ) -> None:
-    done = run(*words, status=2)
+    done = run(*words.split(), status=2)
     # The errors of the parser of the command line have no codes.
     assert codes(done.stderr) == ([code] if code else [])
     assert all(value in done.stderr for value in values)
@@ -176,9 +156,6 @@ def test_compare_with_invalid_arguments_exits_with_status_2(
 def test_compare_help_has_an_example(run: Callable[..., Done]) -> None:
     out = run("--help").stdout
     assert "Example:\n  spotball compare data --a human --b gemini/cot --reference human" in out
-
-
-# Tables ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -213,22 +190,15 @@ def test_to_markdown_escapes_pipes_in_names(found: Comparison) -> None:
     assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
 
 
-def test_to_summary_contains_the_numbers_of_the_comparison(found: Comparison) -> None:
-    text = to_summary(found)
+def test_to_summary_and_to_text_contain_the_numbers_of_the_comparison(found: Comparison) -> None:
     error = found.contrasts[0].metrics["euclidean_error"]
-    assert error.a is not None
-    assert error.ci95 is not None
-    (row,) = (line for line in text.splitlines() if line.startswith("Euclidean error (px)"))
+    summary, text = to_summary(found), comparisons.to_text(found)
+    (row,) = (line for line in summary.splitlines() if line.startswith("Euclidean error (px)"))
     assert f" {error.a:.1f} " in row
     assert f"{error.difference:+.1f}" in row
     assert f"[{error.ci95[0]:.1f}, {error.ci95[1]:.1f}]" in row
     assert row.endswith("*") == (error.verdict == "clear")
-    assert text.rstrip().endswith(found.signature)
-
-
-def test_to_text_contains_values_signature_and_sentences(found: Comparison) -> None:
-    text = comparisons.to_text(found)
-    error = found.contrasts[0].metrics["euclidean_error"]
+    assert summary.rstrip().endswith(found.signature)
     (row,) = (line for line in text.splitlines() if line.lstrip().startswith("Euclidean error (px)"))
     assert f"{error.a:.1f}" in row
     assert f"{error.difference:+.1f}" in row

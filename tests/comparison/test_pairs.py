@@ -35,9 +35,6 @@ def estimator_of(n: int, *, varied: bool = False, reference: FloatArray | None =
     return Estimator(SceneArrays(known, tau=0.08, theta=0.02), np.arange(n), answers, policy)
 
 
-# p values --------------------------------------------------------------------------------------------------------
-
-
 def test_exact_p_value_of_three_images_equals_the_value_computed_by_hand() -> None:
     # The differences 2, 3, -1 add up to 4. The eight sign patterns give absolute sums 4, 4, 6, 6, 2, 2, 0, 0, and
     # four of these are at least 4.
@@ -50,9 +47,8 @@ def test_exact_p_value_equals_the_permutation_test_of_scipy() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         a, b = rng.normal(0.4, 1, 9), rng.normal(0, 1, 9)
-        theirs = stats.permutation_test(
-            (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
-        )
+        options = {"permutation_type": "samples", "n_resamples": np.inf}
+        theirs = stats.permutation_test((a, b), lambda x, y: np.mean(x) - np.mean(y), **options)
         assert pair_of_means(a, b).p_value(Swaps(9, 512)) == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
@@ -64,17 +60,12 @@ def test_p_value_of_random_swaps_is_near_that_of_the_t_test() -> None:
         assert pair.p_value(Swaps(80, 20_000)) == pytest.approx(stats.ttest_rel(a, b).pvalue, abs=0.015)
 
 
-def test_p_value_of_equal_responses_is_1() -> None:
+def test_p_value_of_differences_equal_up_to_rounding_is_1() -> None:
     a = np.array([0.1, 0.2, 0.7, 0.3])
     assert pair_of_means(a, a).p_value(Swaps(4, 16)) == 1.0
     assert pair_of_means(a, a).p_value(Swaps(4, 10)) == 1.0
-
-
-def test_p_value_counts_differences_equal_up_to_rounding_as_ties() -> None:
     # 0.1 + 0.2 is not 0.3 in floating point, but every swap has the same absolute difference in exact arithmetic.
-    a, b = np.array([0.1 + 0.2, 0.0]), np.array([0.0, 0.3])
-    p = pair_of_means(a, b).p_value(Swaps(2, 4))
-    assert p == 1.0
+    assert pair_of_means(np.array([0.1 + 0.2, 0.0]), np.array([0.0, 0.3])).p_value(Swaps(2, 4)) == 1.0
 
 
 def test_p_values_are_uniform_under_the_null_hypothesis() -> None:
@@ -132,13 +123,12 @@ def test_accuracy_p_value_with_unequal_response_counts_equals_plain_loops() -> N
 
 
 def test_center_ratio_p_value_with_unequal_response_counts_equals_plain_loops() -> None:
-    rng = np.random.default_rng(4)
-    n = 5
+    rng, n = np.random.default_rng(4), 5
     estimator = estimator_of(n)
     mass = np.stack([drawn(rng, n, 7), drawn(rng, n, 19)])
-    window = np.zeros((6, 10), dtype=bool)
-    window[1:4, 2:7] = True
-    inside = window.ravel()
+    inside = np.zeros((6, 10), dtype=bool)
+    inside[1:4, 2:7] = True
+    inside = inside.ravel()
     truth = estimator.truth.sum(axis=0)
     q = truth[inside].sum() / truth.sum()
 
@@ -158,17 +148,11 @@ def test_center_ratio_p_value_with_unequal_response_counts_equals_plain_loops() 
     assert pair.p_value(Swaps(n, 2**n)) == count / 2**n
 
 
-# Sizes and intervals ---------------------------------------------------------------------------------------------
-
-
 def test_effect_size_is_the_t_statistic_divided_by_the_square_root_of_n() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(0.5, 1, 30), rng.normal(0, 1, 30)
     assert pair_of_means(a, b).effect_size == pytest.approx(stats.ttest_rel(a, b).statistic / np.sqrt(30))
-
-
-def test_effect_size_of_constant_differences_is_none() -> None:
-    a = np.array([0.1, 0.2, 0.7])
+    # It is undefined for constant differences.
     assert pair_of_means(a + 0.1, a).effect_size is None
     assert pair_of_means(a[:1] + 1, a[:1]).effect_size is None
 
@@ -189,15 +173,13 @@ def test_intervals_cover_the_true_difference_in_95_percent_of_cases() -> None:
 def test_image_without_a_value_for_one_respondent_is_excluded_for_both() -> None:
     mass = np.zeros((2, 3, 60))
     mass[0, :, 22], mass[1, :2, 0] = 2.0, 3.0  # b has no parsed response to the third image
+    unparsed = np.array([[0.0, 0, 0], [0, 0, 3]])
     for key in ("euclidean_error", "near_player_rate", "normalized_entropy"):
-        pair = pair_of(estimator_of(3), METRICS[key], mass, np.array([[0.0, 0, 0], [0, 0, 3]]))
+        pair = pair_of(estimator_of(3), METRICS[key], mass, unparsed)
         assert pair.enters.tolist() == [True, True, False]
-    pair = pair_of(estimator_of(3), METRICS["accuracy"], mass, np.array([[0.0, 0, 0], [0, 0, 3]]))
+    pair = pair_of(estimator_of(3), METRICS["accuracy"], mass, unparsed)
     assert pair.enters.all()
     assert pair.totals.tolist() == [1.0, 0.0]
-
-
-# Thinning --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

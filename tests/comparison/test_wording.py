@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,75 +17,49 @@ FOUND = ContrastNumbers(
 )
 
 
-@pytest.mark.parametrize(
-    ("key", "found", "said"),
-    [
-        (
-            "accuracy",
-            FOUND,
-            (
-                "Accuracy: ann 20.0%, bob 10.0%; ann is better by 10.0 points (95% interval 5.0 to 15.0), "
-                "p = 0.013 corrected for 13 tests: a clear difference."
-            ),
-        ),
-        (
-            "euclidean_error",
-            replace(FOUND, a=120.0, b=100.0, ci95=(10.0, 30.0)),
-            (
-                "Euclidean error: ann 120.0 px, bob 100.0 px; bob is better by 20.0 px (95% interval 10.0 to 30.0), "
-                "p = 0.013 corrected for 13 tests: a clear difference."
-            ),
-        ),
-        (
-            "overlap_rate",
-            replace(FOUND, a=0.1, b=0.2, ci95=(-0.15, -0.05), p=0.02, p_holm=0.26),
-            (
-                "Overlap rate: ann 10.0%, bob 20.0%; bob is higher by 10.0 points (95% interval 5.0 to 15.0), "
-                "p = 0.02, but p = 0.26 corrected for 13 tests: weak evidence of a difference."
-            ),
-        ),
-        (
-            "overlap_rate",
-            replace(FOUND, ci95=(-0.01, 0.21)),
-            (
-                "Overlap rate: ann 20.0%, bob 10.0%; ann is higher by 10.0 points (95% interval -1.0 to 21.0), "
-                "p = 0.013 corrected for 13 tests, but the interval contains 0: weak evidence of a difference."
-            ),
-        ),
-        (
-            "euclidean_error",
-            replace(FOUND, a=101.0, b=100.0, ci95=(-8.0, 10.0), p=0.8, p_holm=1.0),
-            (
-                "Euclidean error: ann 101.0 px, bob 100.0 px; no clear difference, p = 0.80; the 95% interval "
-                "ranges from ann better by 8.0 px to bob better by 10.0 px."
-            ),
-        ),
-        (
-            "accuracy",
-            replace(FOUND, b=0.2, ci95=(-0.1, 0.1), p=1.0, p_holm=1.0, reason="1 image left out"),
-            (
-                "Accuracy: ann 20.0%, bob 20.0%; no difference on these images (95% interval -10.0 to 10.0); "
-                "1 image left out."
-            ),
-        ),
-        (
-            "log_score",
-            replace(FOUND, ci95=None, p=0.0001, p_holm=0.0013),
-            (
-                "Log score: ann 0.200 nats, bob 0.100 nats; bob is better by 0.100 nats, p = 0.0013 corrected for 13 "
-                "tests: a clear difference."
-            ),
-        ),
-    ],
-)
-def test_tell_states_values_difference_interval_and_verdict(key: str, found: ContrastNumbers, said: str) -> None:
-    assert NARRATOR.tell(METRICS[key], found).sentence == said
+def sentence(key: str, narrator: Narrator = NARRATOR, **changes: Any) -> str:
+    """Return the sentence about a metric, for the numbers in `FOUND` with some changes."""
+    return narrator.tell(METRICS[key], replace(FOUND, **changes)).sentence
 
 
-def test_tell_with_too_few_images_states_the_smallest_possible_p_value() -> None:
-    few = replace(NARRATOR, floor=0.5)
-    said = few.tell(METRICS["accuracy"], replace(FOUND, n_images=2)).sentence
+def test_tell_states_values_difference_interval_and_verdict() -> None:
+    assert sentence("accuracy") == (
+        "Accuracy: ann 20.0%, bob 10.0%; ann is better by 10.0 points (95% interval 5.0 to 15.0), "
+        "p = 0.013 corrected for 13 tests: a clear difference."
+    )
+    assert sentence("euclidean_error", a=120.0, b=100.0, ci95=(10.0, 30.0)) == (
+        "Euclidean error: ann 120.0 px, bob 100.0 px; bob is better by 20.0 px (95% interval 10.0 to 30.0), "
+        "p = 0.013 corrected for 13 tests: a clear difference."
+    )
+    assert sentence("overlap_rate", a=0.1, b=0.2, ci95=(-0.15, -0.05), p=0.02, p_holm=0.26) == (
+        "Overlap rate: ann 10.0%, bob 20.0%; bob is higher by 10.0 points (95% interval 5.0 to 15.0), "
+        "p = 0.02, but p = 0.26 corrected for 13 tests: weak evidence of a difference."
+    )
+    assert sentence("overlap_rate", ci95=(-0.01, 0.21)) == (
+        "Overlap rate: ann 20.0%, bob 10.0%; ann is higher by 10.0 points (95% interval -1.0 to 21.0), "
+        "p = 0.013 corrected for 13 tests, but the interval contains 0: weak evidence of a difference."
+    )
+    assert sentence("euclidean_error", a=101.0, b=100.0, ci95=(-8.0, 10.0), p=0.8, p_holm=1.0) == (
+        "Euclidean error: ann 101.0 px, bob 100.0 px; no clear difference, p = 0.80; the 95% interval "
+        "ranges from ann better by 8.0 px to bob better by 10.0 px."
+    )
+    assert sentence("accuracy", b=0.2, ci95=(-0.1, 0.1), p=1.0, p_holm=1.0, reason="1 image left out") == (
+        "Accuracy: ann 20.0%, bob 20.0%; no difference on these images (95% interval -10.0 to 10.0); 1 image left out."
+    )
+    assert sentence("log_score", ci95=None, p=0.0001, p_holm=0.0013) == (
+        "Log score: ann 0.200 nats, bob 0.100 nats; bob is better by 0.100 nats, p = 0.0013 corrected for 13 "
+        "tests: a clear difference."
+    )
+
+
+def test_tell_states_the_smallest_possible_p_value_units_and_k() -> None:
+    said = sentence("accuracy", replace(NARRATOR, floor=0.5), n_images=2)
     assert said.endswith("but 2 images are too few for a test: no p value can be below 0.5.")
+    policy = ScorePolicy.standard(reference="x", wasserstein_unit="diagonal", top_k=5)
+    narrator = replace(NARRATOR, policy=policy)
+    told = "ann 0.200 diagonals, bob 0.100 diagonals; bob is better by 0.100 diagonals"
+    assert told in sentence("wasserstein", narrator)
+    assert sentence("top_k_accuracy", narrator).startswith("Top-5 accuracy: ann 20.0%")
 
 
 def test_tell_nothing_states_why_there_is_no_comparison() -> None:
@@ -117,12 +92,3 @@ def test_verdict_of_depends_on_both_p_values_and_the_interval(
     p: float, p_holm: float, ci95: tuple[float, float] | None, verdict: str
 ) -> None:
     assert verdict_of(replace(FOUND, p=p, p_holm=p_holm, ci95=ci95)) == verdict
-
-
-def test_tell_uses_the_units_and_k_of_the_policy() -> None:
-    policy = ScorePolicy.standard(reference="x", wasserstein_unit="diagonal", top_k=5)
-    narrator = replace(NARRATOR, policy=policy)
-    assert "ann 0.200 diagonals, bob 0.100 diagonals; bob is better by 0.100 diagonals" in (
-        narrator.tell(METRICS["wasserstein"], FOUND).sentence
-    )
-    assert narrator.tell(METRICS["top_k_accuracy"], FOUND).sentence.startswith("Top-5 accuracy: ann 20.0%")

@@ -21,12 +21,12 @@ from spotball_core.io.frames import KEYS
 from tests.conftest import examples
 from tests.failures import raises
 
+Rows = list[dict[str, Any]]
 ROW = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": 3, "n": 1.0}
 SCHEMA = {**dict.fromkeys(KEYS, pl.String), "participant": pl.String, "cell": pl.Int64, "n": pl.Float64}
 
 
 def exact(counts: Counts) -> Fraction:
-    """Return the exact total number of responses."""
     return sum((n + Fraction(parts, PARTS) for n, parts in counts.table.select("n", "parts").rows()), Fraction())
 
 
@@ -45,53 +45,51 @@ ROWS = st.lists(
     ),
     max_size=15,
 )
+RANDOMS = st.randoms(use_true_random=False)
 
 
-def table(rows: list[dict[str, Any]], *, participants: bool = False) -> pl.DataFrame:
+def table(rows: Rows, *, participants: bool = False) -> pl.DataFrame:
     made = pl.DataFrame(rows, schema=SCHEMA)
     return made if participants else made.drop("participant")
 
 
-def count(rows: list[dict[str, Any]], **options: bool) -> Counts:
+def count(rows: Rows, **options: bool) -> Counts:
     return Counts.of(table(rows, **options), rows=6, cols=10)
 
 
 class TestOf:
-    @given(ROWS)
-    def test_counts_of_rows_equal_a_plain_loop(self, rows: list[dict[str, Any]]) -> None:
+    @given(ROWS, RANDOMS)
+    def test_counts_of_rows_in_any_order_equal_a_plain_loop_and_are_pooled(
+        self, rows: Rows, rng: random.Random
+    ) -> None:
         expected: Counter[tuple[object, ...]] = Counter()
         for row in rows:
             expected[tuple(row[key] for key in (*KEYS, "participant", "cell"))] += row["n"]
-        found = {row[:-2]: row[-2] for row in count(rows, participants=True).table.rows()}
-        assert found == {key: n for key, n in expected.items() if n}
-
-    @given(ROWS, st.randoms(use_true_random=False))
-    def test_counts_do_not_depend_on_the_order_of_rows(self, rows: list[dict[str, Any]], rng: random.Random) -> None:
-        assert count(rng.sample(rows, len(rows))) == count(rows)
+        made = count(rows, participants=True)
+        assert {row[:-2]: row[-2] for row in made.table.rows()} == {key: n for key, n in expected.items() if n}
+        assert count(rng.sample(rows, len(rows)), participants=True) == made
+        pooled = count(rows)
+        assert (made.has_participants, pooled.has_participants) == (True, False)
+        assert made.pooled() == pooled
+        assert pooled.pooled() is pooled
+        assert made.digest() == pooled.digest()
 
     @settings(max_examples=examples(30))
-    @given(st.lists(st.floats(0, 1), min_size=2, max_size=300), st.randoms(use_true_random=False))
-    def test_counts_of_fractional_responses_are_exact_in_any_order(
-        self, parts: list[float], rng: random.Random
-    ) -> None:
+    @given(st.lists(st.floats(0, 1), min_size=2, max_size=300), RANDOMS)
+    def test_counts_of_fractions_are_exact_in_any_order(self, parts: list[float], rng: random.Random) -> None:
         one = count([{**ROW, "n": n} for n in parts])
         assert one == count([{**ROW, "n": n} for n in rng.sample(parts, len(parts))])
         # Compare with exact fractions, each rounded down once to whole parts.
         assert exact(one) == sum(Fraction(math.floor(Fraction(n) * PARTS), PARTS) for n in parts)
 
-    def test_counts_table_is_sorted_and_has_each_key_once(self) -> None:
+    def test_counts_table_is_sorted_and_has_each_key_once_as_text(self) -> None:
         rows = [ROW, {**ROW, "sport": "basketball"}, {**ROW, "cell": None}, ROW, {**ROW, "n": 0.0, "cell": 5}]
         made = count(rows).table
         assert made.columns == [*KEYS, "cell", "n", "parts"]
-        assert made.select("sport", "cell", "n", "parts").rows() == [
-            ("basketball", 3, 1, 0),
-            ("soccer", None, 1, 0),
-            ("soccer", 3, 2, 0),
-        ]
-
-    def test_counts_converts_ids_to_text(self) -> None:
-        rows = pl.DataFrame([{**ROW, "image": 7, "n": 2}])
-        assert Counts.of(rows, rows=6, cols=10).table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
+        found = made.select("sport", "cell", "n", "parts").rows()
+        assert found == [("basketball", 3, 1, 0), ("soccer", None, 1, 0), ("soccer", 3, 2, 0)]
+        numbered = Counts.of(pl.DataFrame([{**ROW, "image": 7, "n": 2}]), rows=6, cols=10)
+        assert numbered.table.row(0) == ("soccer", "7", "me", "model", "base", 3, 2, 0)
 
     @pytest.mark.parametrize(
         ("change", "code", "named"),
@@ -115,20 +113,24 @@ class TestOf:
             Counts.of(pl.DataFrame([{**ROW, "parts": 0}, {**ROW, "parts": 0, **change}]), rows=6, cols=10)
         assert named in str(caught.value)
 
-    @pytest.mark.parametrize("change", [{"n": "many"}, {"cell": "D5"}])
-    def test_counts_of_text_in_number_columns_is_an_error(self, change: dict[str, Any]) -> None:
-        with raises(OptionError, "invalid-value:counts"):
-            Counts.of(pl.DataFrame([{**ROW, **change}]), rows=6, cols=10)
-
-    @pytest.mark.parametrize("column", [*KEYS, "cell", "n"])
-    def test_counts_of_a_table_without_a_required_column_is_an_error(self, column: str) -> None:
-        with raises(OptionError, "missing-column"):
-            Counts.of(pl.DataFrame([ROW]).drop(column), rows=6, cols=10)
+    @pytest.mark.parametrize(
+        ("rows", "where"),
+        [
+            *(
+                (pl.DataFrame([{**ROW, **change}]), "invalid-value:counts")
+                for change in ({"n": "many"}, {"cell": "D5"})
+            ),
+            *((pl.DataFrame([ROW]).drop(column), "missing-column") for column in (*KEYS, "cell", "n")),
+        ],
+    )
+    def test_counts_of_a_table_with_wrong_columns_is_an_error(self, rows: pl.DataFrame, where: str) -> None:
+        with raises(OptionError, where):
+            Counts.of(rows, rows=6, cols=10)
 
 
 class TestAdding:
     @given(st.lists(ROWS, min_size=3, max_size=3))
-    def test_merge_of_counts_equals_counts_of_all_rows(self, parts: list[list[dict[str, Any]]]) -> None:
+    def test_merge_of_counts_equals_counts_of_all_rows(self, parts: list[Rows]) -> None:
         counts = [count(part) for part in parts]
         together = count([row for part in parts for row in part])
         assert Counts.merge(counts) == together
@@ -137,14 +139,13 @@ class TestAdding:
 
     @settings(max_examples=examples(30))
     @given(
-        st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1),
-        st.randoms(use_true_random=False),
+        st.lists(st.tuples(st.sampled_from([None, 0, 1, 59]), st.floats(0, 3), st.integers(0, 4)), min_size=1), RANDOMS
     )
     def test_merge_of_shards_in_any_order_is_exact(
         self, answers: list[tuple[int | None, float, int]], rng: random.Random
     ) -> None:
         rows = [{**ROW, "cell": cell, "n": n} for cell, n, _ in answers]
-        shards: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+        shards: defaultdict[int, Rows] = defaultdict(list)
         for row, (_, _, shard) in zip(rows, answers, strict=True):
             shards[shard].append(row)
         parts = [count(shard) for shard in rng.sample(list(shards.values()), len(shards))]
@@ -171,58 +172,32 @@ class TestAdding:
         with raises(OptionError, "no-data:counts"):
             Counts.merge([])
 
-    @given(ROWS)
-    def test_pooled_equals_counts_without_participants(self, rows: list[dict[str, Any]]) -> None:
-        told, pooled = count(rows, participants=True), count(rows)
-        assert (told.has_participants, pooled.has_participants) == (True, False)
-        assert told.pooled() == pooled
-        assert pooled.pooled() is pooled
-        assert told.digest() == pooled.digest()
-
 
 class TestEquality:
     @given(ROWS, ROWS)
-    def test_digests_are_equal_exactly_if_counts_are_equal(
-        self, one: list[dict[str, Any]], other: list[dict[str, Any]]
-    ) -> None:
+    def test_digests_are_equal_exactly_if_counts_are_equal(self, one: Rows, other: Rows) -> None:
         assert (count(one) == count(other)) == (count(one).digest() == count(other).digest())
 
-    def test_equality_and_digest_depend_on_the_grid(self) -> None:
+    def test_digest_depends_on_the_grid_on_every_column_and_on_the_borders_between_values(self) -> None:
         one, other = count([ROW]), Counts.of(table([ROW]), rows=10, cols=6)
         assert one != other
         assert one.digest() != other.digest()
         assert one != "counts"
-
-    @pytest.mark.parametrize(
-        ("key", "other"),
-        [
-            *((key, "human" if key == "kind" else "other") for key in KEYS),
-            ("cell", None),
-            ("n", 2.0),
-            ("n", 1 + 2**-52),
-        ],
-    )
-    def test_digest_depends_on_every_column(self, key: str, other: object) -> None:
-        assert count([{**ROW, key: other}]).digest() != count([ROW]).digest()
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
+        texts = [{key: "human" if key == "kind" else "other"} for key in KEYS]
+        for change in (*texts, {"cell": None}, {"n": 2.0}, {"n": 1 + 2**-52}):
+            assert count([{**ROW, **change}]).digest() != count([ROW]).digest(), change
+        for these, those in (
             ([("a", "12"), ("b", "3")], [("a", "1"), ("b", "23")]),
             ([("a", "x"), ("b", "1")], [("a", "x"), ("b1", "")]),
             ([("a", "1"), ("b", "2")], [("a", "1\x1fb"), ("2", "")]),
-        ],
-    )
-    def test_digest_depends_on_the_borders_between_values(
-        self, one: list[tuple[str, str]], other: list[tuple[str, str]]
-    ) -> None:
-        made = [count([{**ROW, "sport": s, "image": i} for s, i in rows]).digest() for rows in (one, other)]
-        assert made[0] != made[1]
+        ):
+            made = [count([{**ROW, "sport": s, "image": i} for s, i in rows]).digest() for rows in (these, those)]
+            assert made[0] != made[1], these
 
 
 class TestDense:
     @given(ROWS, st.integers(0, 3))
-    def test_dense_equals_a_plain_loop(self, rows: list[dict[str, Any]], n_places: int) -> None:
+    def test_dense_equals_a_plain_loop(self, rows: Rows, n_places: int) -> None:
         made = count(rows).table
         images = ["1", "2", "12"][:n_places]
         places = np.array([images.index(image) if image in images else -1 for image in made["image"]], dtype=np.int64)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_core.counting import one_pass
+from spotball_core.counting import one_pass, samples
 from spotball_core.counting.counts import answers
 from spotball_core.counting.one_pass import grouped
 from spotball_core.counting.responses import read_counts
@@ -106,11 +106,10 @@ def test_read_counts_of_mixed_files_equals_a_plain_loop(drawn: list[tuple[str, l
 def test_read_counts_finds_repeated_samples_in_any_order_across_two_files(
     numbers: list[int], repeat: int | None, participant: str | None, participants: bool, kind: type
 ) -> None:
-    given_rows: list[Row] = [
-        {"image": "1", "respondent": "m", "participant": None, "sample": kind(n), "cell": "C2"} for n in numbers
-    ]
+    row: Row = {"image": "1", "respondent": "m", "participant": None, "cell": "C2"}
+    given_rows = [row | {"sample": kind(number)} for number in numbers]
     if repeat:
-        given_rows.append({**given_rows[0], "sample": kind(repeat), "participant": participant})
+        given_rows.append(row | {"sample": kind(repeat), "participant": participant})
     with tempfile.TemporaryDirectory() as folder:
         paths = [write_parquet(Path(folder, "a.parquet"), given_rows[:5])]
         paths.append(write_csv(Path(folder, "b.csv"), given_rows[5:]))
@@ -125,11 +124,9 @@ def test_read_counts_finds_repeated_samples_in_any_order_across_two_files(
 
 @settings(max_examples=examples(30))
 @given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 6), st.booleans())
-def test_read_counts_of_parquet_in_batches_equals_csv_read_at_once(
+def test_read_counts_of_parquet_batches_equals_csv(
     file: list[Row], at_once: int, held: int, participants: bool
 ) -> None:
-    """Check that Parquet read in batches gives the same counts or the same error as CSV, which is read at once."""
-
     def outcome(path: Path) -> object:
         try:
             return read_counts(path, KNOWN, participants=participants).table.rows()
@@ -168,3 +165,43 @@ def test_read_counts_reads_json_lines_only_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(pl.LazyFrame, "collect", counted)
     assert read_counts(path, KNOWN).table["n"].sum() == 3
     assert sum(collected) == 1
+
+
+@pytest.mark.slow
+@given(st.lists(st.tuples(st.sampled_from("12"), st.integers(1, 6)), min_size=1, max_size=14))
+def test_read_counts_reports_exactly_the_repeated_samples(given_samples: list[tuple[str, int]]) -> None:
+    rows = [{"image": image, "sample": sample, "cell": "C2"} for image, sample in given_samples]
+    again = sum(n - 1 for n in Counter(given_samples).values())
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_csv(Path(folder, "m.csv"), rows)
+        if again:
+            with pytest.raises(InputError) as caught:
+                read_counts(path, KNOWN)
+            assert caught.value.total == again
+        else:
+            assert read_counts(path, KNOWN).table["n"].sum() == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "looked_at"),
+    [
+        *((numbers, False) for numbers in ([1, 2, 3], [3, 1, 2], [7, 8, 9], [10**12])),
+        *((numbers, True) for numbers in ([1, 2, 4], [10**12, 1], [2**53], [10**300])),
+    ],
+)
+def test_samples_are_checked_one_by_one_only_if_numbers_have_gaps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int], looked_at: bool
+) -> None:
+    looked = []
+    whole = samples.repeated
+    monkeypatch.setattr(samples, "repeated", lambda *rows: looked.append(rows) or whole(*rows))
+    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in numbers]
+    rows += [{"image": "2", "sample": 1, "cell": "C2"}] if len(numbers) > 1 else []
+    assert read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN).table["n"].sum() == len(rows)
+    assert bool(looked) is looked_at
+
+
+def test_repeated_samples_with_the_sum_of_unrepeated_samples_are_an_error(tmp_path: Path) -> None:
+    rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in (1, 1, 4, 4, 5)]  # Same sum as 1, 2, 3, 4, 5.
+    with raises(InputError, "duplicate:sample:3"):
+        read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from spotball_core import Grid, Scene
+from spotball_core import Grid
 from spotball_core.cue_maps import places
 from spotball_core.cue_maps.scores import cue_scores
 from tests.builders import scene
@@ -16,13 +16,9 @@ GRID = Grid.standard()
 
 
 def test_location_is_the_smoothed_ball_density_of_other_scenes_of_the_sport() -> None:
-    scenes = [
-        scene("1", ball_cells=("A1",)),
-        scene("2", ball_cells=("C4", "C5")),
-        scene("3", ball_cells=("F10",)),
-        scene("1", "tennis", ball_cells=("B2",)),
-    ]
-    scores = places.location(scenes)
+    balls = [("A1",), ("C4", "C5"), ("F10",)]
+    scenes = [scene(str(n), ball_cells=cells) for n, cells in enumerate(balls)]
+    scores = places.location([*scenes, scene("1", "tennis", ball_cells=("B2",))])
     for cell, (row, col) in enumerate((r, c) for r in range(6) for c in range(10)):
         density = 1 / 60
         for share, (ball_row, ball_col) in [(0.5, (2, 3)), (0.5, (2, 4)), (1.0, (5, 9))]:
@@ -33,20 +29,14 @@ def test_location_is_the_smoothed_ball_density_of_other_scenes_of_the_sport() ->
     assert np.isnan(scores[3]).all()
 
 
-def test_location_does_not_depend_on_the_ball_of_the_scene_itself() -> None:
+def test_location_depends_neither_on_the_ball_of_the_scene_itself_nor_on_unknown_balls() -> None:
     scenes = [scene(str(n), ball_cells=(cell,)) for n, cell in enumerate(["A1", "C4", "E9"])]
-    moved = [scene("0", ball_cells=("F1",)), *scenes[1:]]
-    before, after = places.location(scenes), places.location(moved)
-    assert before[0] == pytest.approx(after[0], abs=1e-12)
-    assert before[1] != pytest.approx(after[1], abs=1e-3)
-
-
-def test_location_ignores_scenes_with_an_unknown_ball() -> None:
-    known = [scene("1", ball_cells=("A1",)), scene("2", ball_cells=("B7",))]
-    unknown = scene("3", ball_cells=None)
-    scores = places.location([*known, unknown])
-    assert np.allclose(scores[:2], places.location(known), rtol=0, atol=1e-12)
-    assert np.isfinite(scores[2]).all()
+    before, moved = places.location(scenes), places.location([scene("0", ball_cells=("F1",)), *scenes[1:]])
+    assert before[0] == pytest.approx(moved[0], abs=1e-12)
+    assert before[1] != pytest.approx(moved[1], abs=1e-3)
+    scores = places.location([*scenes, scene("3", ball_cells=None)])
+    assert np.allclose(scores[:3], before, rtol=0, atol=1e-12)
+    assert np.isfinite(scores[3]).all()
 
 
 def test_distance_cues_are_in_units_of_the_image_diagonal() -> None:
@@ -54,24 +44,17 @@ def test_distance_cues_are_in_units_of_the_image_diagonal() -> None:
     one = scene("1", players=[(64, 60, 128, 120)])
     d5 = GRID.index("D5")  # The cell's center is at (288, 210).
     assert places.center(one)[d5] == pytest.approx(-math.hypot(32, 30) / diagonal)
-    scores = places.players(one)
-    assert scores is not None
-    assert scores[d5] == pytest.approx(-math.hypot(288 - 128, 210 - 120) / diagonal)
-    assert scores[GRID.index("B2")] == 0
-    scores = places.feet(one)
-    assert scores is not None
-    assert scores[d5] == pytest.approx(-math.hypot(288 - 96, 210 - 120) / diagonal)
+    assert places.players(one)[d5] == pytest.approx(-math.hypot(288 - 128, 210 - 120) / diagonal)
+    assert places.players(one)[GRID.index("B2")] == 0
+    assert places.feet(one)[d5] == pytest.approx(-math.hypot(288 - 96, 210 - 120) / diagonal)
 
 
 def test_feet_uses_only_detected_ankles() -> None:
-    pose = [[0.0, 0.0, 0.0]] * 17
-    pose[15], pose[16] = [70, 118, 0.9], [300, 118, 0.1]
+    pose = [*[[0.0, 0.0, 0.0]] * 15, [70, 118, 0.9], [300, 118, 0.1]]
     one = scene("1", players=[(64, 60, 128, 120)], player_keypoints=[pose])
-    scores = places.feet(one)
-    assert scores is not None
     x, y = GRID.centers[GRID.index("D5")]
     # The other ankle has a low confidence, so it is not used as a foot.
-    assert scores[GRID.index("D5")] == pytest.approx(-math.hypot(x - 70, y - 118) / GRID.diagonal)
+    assert places.feet(one)[GRID.index("D5")] == pytest.approx(-math.hypot(x - 70, y - 118) / GRID.diagonal)
 
 
 @pytest.mark.parametrize("players", [None, []])
@@ -84,9 +67,8 @@ def test_player_cues_do_not_apply_without_players(players: list[object] | None) 
 
 
 def test_standardized_scores_have_mean_0_and_standard_deviation_1() -> None:
-    scenes: list[Scene] = [scene("1", players=[(64, 60, 128, 120)]), scene("2", players=None)]
-    scores = cue_scores(scenes, ["center", "players"])
-    standardized = scores.standardized()
+    scenes = [scene("1", players=[(64, 60, 128, 120)]), scene("2", players=None)]
+    standardized = cue_scores(scenes, ["center", "players"]).standardized()
     assert standardized.mean(axis=1) == pytest.approx(np.zeros((2, 2)), abs=1e-12)
     assert standardized[:, :, 0].std(axis=1) == pytest.approx([1, 1])
     assert standardized[0, :, 1].std() == pytest.approx(1)

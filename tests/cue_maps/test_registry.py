@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotball_core import CUES, Cue, OptionError, cue_scores
-from spotball_core.cue_maps import scores
+from spotball_core import CUES, Cue, OptionError, Scene, cue_scores
+from spotball_core.cue_maps.scores import _checked
 from spotball_core.synthetic.respondents import cue_distributions
-from tests.builders import scene
+from tests.builders import scene, scenes
 from tests.conftest import ROOT
 from tests.failures import raises
 from tests.packages import install_package
 
 TOY = ROOT / "tests/toy_metrics"
+SMALL = scene("2", "tennis", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))
 
 
 def python(code: str, *folders: Path) -> str:
@@ -30,15 +31,12 @@ def python(code: str, *folders: Path) -> str:
     return done.stdout
 
 
-def test_registry_describes_every_cue() -> None:
+def test_registry_describes_every_cue_and_is_read_only() -> None:
     assert list(CUES)[:9] == ["location", "center", "players", "feet", "head", "torso", "view", "limbs", "blocked"]
     assert {cue.group for cue in CUES.values() if cue.is_base} == {"place", "players"}
     for key, cue in CUES.items():
         assert key == cue.key
         assert all((cue.title, cue.group, cue.unit, cue.description, cue.needs))
-
-
-def test_registry_is_read_only() -> None:
     with pytest.raises(TypeError):
         CUES["mine"] = CUES["center"]  # type: ignore[index]
     with pytest.raises(AttributeError):
@@ -48,9 +46,7 @@ def test_registry_is_read_only() -> None:
 @pytest.mark.slow
 def test_other_package_can_add_a_cue() -> None:
     code = (
-        "from spotball_core import *\n"
-        "scene = Scene(sport='a', image='1', grid=Grid.standard())\n"
-        "scores = cue_scores([scene])\n"
+        "from spotball_core import *\nscores = cue_scores([Scene(sport='a', image='1', grid=Grid.standard())])\n"
         "print(list(CUES)[-1], scores.cues[-1].title, scores.values[0, [0, -1], -1].round(3).tolist())"
     )
     assert python(code, TOY).strip() == "toy_low Low in the image [0.083, 0.917]"
@@ -81,30 +77,23 @@ def test_invalid_cue_of_another_package_is_an_error(target: str, message: str, t
 def test_cue_function_with_invalid_scores_is_an_error(values: Any, message: str) -> None:
     cue: Cue = replace(CUES["center"], function=lambda scenes: values)
     with raises(OptionError, message):
-        scores._checked(cue, [scene("1")])
+        _checked(cue, [scene("1")])
 
 
 @pytest.mark.parametrize(
-    ("given", "keys", "message"),
+    ("given", "keys", "where"),
     [
-        (["1"], ["gaze"], "unknown-name"),
-        (["1"], [], "no-data"),
+        ([scene("1")], [], "no-data"),
         ([], None, "no-data"),
-        (["1", "2", "1"], None, "duplicate:scenes"),
+        (scenes("1", "2", "1"), None, "duplicate:scenes"),
+        ([scene("1"), SMALL], None, "different-grids:scenes"),
     ],
 )
-def test_cue_scores_with_invalid_arguments_is_an_error(given: list[str], keys: list[str] | None, message: str) -> None:
-    with raises(OptionError, message):
-        cue_scores([scene(image) for image in given], keys)
-
-
-def test_cue_scores_of_scenes_with_different_grids_is_an_error() -> None:
-    other = scene("2", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))
-    with raises(OptionError, "different-grids:scenes"):
-        cue_scores([scene("1"), other])
+def test_cue_scores_with_invalid_arguments_is_an_error(given: list[Scene], keys: list[str] | None, where: str) -> None:
+    with raises(OptionError, where):
+        cue_scores(given, keys)
 
 
 def test_cue_distributions_of_sports_with_different_grids_is_an_error() -> None:
-    scenes = [scene("1"), scene("2", sport="tennis", grid={"rows": 3, "cols": 4}, ball_cells=("A1",))]
     with raises(OptionError, "different-grids:scenes"):
-        cue_distributions(scenes, {"players": 1.0})
+        cue_distributions([scene("1"), SMALL], {"players": 1.0})

@@ -48,13 +48,6 @@ def test_fit_logit_of_two_cells_equals_values_computed_by_hand() -> None:
     assert fit.covariance == pytest.approx(np.array([[variance]]))
 
 
-def test_fit_logit_with_a_ridge_satisfies_the_gradient_equation() -> None:
-    # The gradient per guess, 3/4 - P, equals ridge * w.
-    data = ChoiceData(np.array([[[1.0], [0.0]]]), np.array([[30.0, 10.0]]))
-    (weight,) = fit_logit(data, ridge=0.1).weights
-    assert 0.75 - 1 / (1 + math.exp(-weight)) == pytest.approx(0.1 * weight)
-
-
 @pytest.mark.parametrize("ridge", [0.0, 0.02])
 def test_fit_logit_agrees_with_a_general_optimizer(ridge: float) -> None:
     data = simulated(12, 7, np.array([0.8, -0.4, 0.0]), 20, seed=1)
@@ -67,16 +60,6 @@ def test_fit_logit_agrees_with_a_general_optimizer(ridge: float) -> None:
     fit = fit_logit(data, ridge=ridge)
     assert fit.weights == pytest.approx(found.x, abs=1e-5)
     assert fit.log_likelihood == pytest.approx([by_loops(data, fit.weights, image) for image in range(12)])
-
-
-def test_fit_logit_agrees_with_statsmodels() -> None:
-    models = pytest.importorskip("statsmodels.discrete.conditional_models", reason="statsmodels is not installed")
-    data = simulated(15, 6, np.array([0.5, -1.0]), 8, seed=4)
-    chosen = [(image, cell) for image, cell in np.argwhere(data.counts) for _ in range(int(data.counts[image, cell]))]
-    answers = np.concatenate([np.eye(6)[cell] for _, cell in chosen])
-    covariates = np.concatenate([data.scores[image] for image, _ in chosen])
-    found = models.ConditionalLogit(answers, covariates, groups=np.repeat(np.arange(len(chosen)), 6)).fit(disp=0)
-    assert fit_logit(data, ridge=0.0).weights == pytest.approx(found.params, abs=1e-3)
 
 
 def test_influence_equals_the_change_of_weights_without_an_image() -> None:

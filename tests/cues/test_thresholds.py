@@ -14,11 +14,6 @@ from tests.failures import raises
 from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varied_scenes
 
 
-def test_default_threshold_grid_is_that_of_the_paper() -> None:
-    assert (TAUS[0], TAUS[-1], len(TAUS)) == (0.04, 0.2, 17)
-    assert (THETAS[0], THETAS[-1], len(THETAS)) == (0.01, 0.2, 20)
-
-
 @pytest.mark.slow
 def test_threshold_surface_points_equal_scores_with_these_thresholds() -> None:
     rng = np.random.default_rng(0)
@@ -56,7 +51,9 @@ def test_threshold_surface_includes_distances_equal_to_the_threshold() -> None:
     assert surface.plateau.tolist() == [[False, False, False], [True, True, False]]
 
 
-def test_threshold_objective_increases_with_tau_and_decreases_with_theta() -> None:
+def test_threshold_objective_on_the_default_grid_increases_with_tau_and_decreases_with_theta() -> None:
+    assert (TAUS[0], TAUS[-1], len(TAUS)) == (0.04, 0.2, 17)
+    assert (THETAS[0], THETAS[-1], len(THETAS)) == (0.01, 0.2, 20)
     rng = np.random.default_rng(1)
     for seed in range(5):
         surface = threshold_surface(scoring_of(varied_scenes(6, seed=seed), {"a/base": drawn(rng, 6, 20)}))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from spotball_gen.dataset.exports import FORMATS, export
 from spotball_gen.run import generate
 from tests.gen.runs import install, write_config, write_videos
 
@@ -25,7 +26,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(install(folder / "plugins"))
         write_videos(folder / "videos", {"a": 5, "b": 4, "c|d": 3})
-        config = write_config(folder / "c.toml", check={"kind": "artifacts", "detect_again": False})
-        config.write_text(config.read_text().replace('kind = "artifacts"', 'kind = "artifacts"\nplacements = 50'))
-        generate(config, folder / "out")
+        check = {"kind": "artifacts", "detect_again": False, "placements": 50}
+        generate(write_config(folder / "c.toml", check=check), folder / "out")
     return folder / "out"
+
+
+@pytest.fixture(scope="session")
+def exported(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Export the dataset in every format, and in COCO also with the ball."""
+    folder = tmp_path_factory.mktemp("exported")
+    for name in (*FORMATS, "coco-with-ball"):
+        format, with_ball, _ = name.partition("-with-ball")
+        assert export(made, format, folder / name, with_ball=bool(with_ball)) == 12
+    return folder

@@ -56,10 +56,8 @@ def write_config(path: Path, *, source: str = "videos", **tables: Mapping[str, A
     }
     lines = ["[[sources]]", 'sport = "soccer"', f'path = "{source}"', 'license = "CC0"']
     for name in {**together, **tables}:
-        lines.append(f"[{name}]")
-        lines += [
-            f"{key} = {_toml(value)}" for key, value in {**together.get(name, {}), **tables.get(name, {})}.items()
-        ]
+        entries = {**together.get(name, {}), **tables.get(name, {})}
+        lines += [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in entries.items())]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -80,15 +78,22 @@ def environment(plugins: Path) -> dict[str, str]:
 
 
 def run_process(config: Path, out: Path, plugins: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(config, out, *options), capture_output=True, text=True, check=False, env=environment(plugins)
-    )
+    line, env = command(config, out, *options), environment(plugins)
+    return subprocess.run(line, capture_output=True, text=True, check=False, env=env)
 
 
 def query(out: Path, text: str) -> list[Any]:
     # Open read-only, because SQLite otherwise creates an empty file if the file does not exist.
     with closing(sqlite3.connect(f"file:{out / WORK / LEDGER}?mode=ro", uri=True)) as connection:
         return connection.execute(text).fetchall()
+
+
+def count_results(out: Path, stage: str = "%") -> int:
+    """Return the number of results of a stage, or of all stages; 0 while the ledger is being created."""
+    try:
+        return int(query(out, f"SELECT count(*) FROM results WHERE stage LIKE '{stage}'")[0][0])
+    except sqlite3.OperationalError:
+        return 0
 
 
 def files(out: Path) -> dict[str, bytes]:

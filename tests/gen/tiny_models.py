@@ -6,13 +6,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-TEXT = {
+ENCODER: dict[str, Any] = {
     "hidden_size": 32,
     "intermediate_size": 37,
     "num_attention_heads": 4,
     "num_hidden_layers": 2,
-    "max_position_embeddings": 77,
     "initializer_range": 0.3,
+}
+
+NETWORK: dict[str, Any] = {
+    "block_out_channels": (8, 16),
+    "layers_per_block": 1,
+    "sample_size": 32,
+    "out_channels": 4,
+    "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+    "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+    "attention_head_dim": 4,
+    "norm_num_groups": 4,
 }
 
 
@@ -35,7 +45,8 @@ def save_tokenizer(folder: Path) -> dict[str, int]:
 def text_settings(vocabulary: dict[str, int]) -> dict[str, Any]:
     """Return the settings of a CLIP text encoder for a tokenizer."""
     start, end = vocabulary["<|startoftext|>"], vocabulary["<|endoftext|>"]
-    return {**TEXT, "vocab_size": len(vocabulary), "bos_token_id": start, "eos_token_id": end, "pad_token_id": end}
+    tokens = {"vocab_size": len(vocabulary), "bos_token_id": start, "eos_token_id": end, "pad_token_id": end}
+    return {**ENCODER, "max_position_embeddings": 77, **tokens}
 
 
 def save_clip(folder: Path, seed: int = 0) -> Path:
@@ -43,34 +54,21 @@ def save_clip(folder: Path, seed: int = 0) -> Path:
     import torch
     from transformers import CLIPConfig, CLIPModel
 
-    vision = {
-        "hidden_size": 32,
-        "intermediate_size": 37,
-        "num_attention_heads": 4,
-        "num_hidden_layers": 2,
-        "image_size": 32,
-        "patch_size": 8,
-        "initializer_range": 0.3,
-    }
+    vision = {**ENCODER, "image_size": 32, "patch_size": 8}
     text = text_settings(save_tokenizer(folder))
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=16)).save_pretrained(folder)
-    _write(
-        folder / "preprocessor_config.json",
-        {
-            "image_processor_type": "CLIPImageProcessor",
-            "size": {"shortest_edge": 32},
-            "crop_size": {"height": 32, "width": 32},
-            "do_resize": True,
-            "do_center_crop": True,
-            "do_rescale": True,
-            "do_normalize": True,
-            "resample": 3,
-            "image_mean": [0.48145466, 0.4578275, 0.40821073],
-            "image_std": [0.26862954, 0.26130258, 0.27577711],
-        },
-    )
+    images = {
+        **dict.fromkeys(("do_resize", "do_center_crop", "do_rescale", "do_normalize"), True),
+        "image_processor_type": "CLIPImageProcessor",
+        "size": {"shortest_edge": 32},
+        "crop_size": {"height": 32, "width": 32},
+        "resample": 3,
+        "image_mean": [0.48145466, 0.4578275, 0.40821073],
+        "image_std": [0.26862954, 0.26130258, 0.27577711],
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(images))
     return folder
 
 
@@ -88,25 +86,8 @@ def save_inpainting(folder: Path, seed: int = 0, channels: int = 9, vae: str = "
     vocabulary = save_tokenizer(folder / "tokenizer")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = UNet2DConditionModel(
-            block_out_channels=(8, 16),
-            layers_per_block=1,
-            sample_size=32,
-            in_channels=channels,
-            out_channels=4,
-            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-            cross_attention_dim=TEXT["hidden_size"],
-            attention_head_dim=4,
-            norm_num_groups=4,
-        )
-        coder = AutoencoderKL(
-            block_out_channels=(8, 8, 16, 16),
-            down_block_types=("DownEncoderBlock2D",) * 4,
-            up_block_types=("UpDecoderBlock2D",) * 4,
-            latent_channels=4,
-            norm_num_groups=4,
-        )
+        network = UNet2DConditionModel(in_channels=channels, cross_attention_dim=ENCODER["hidden_size"], **NETWORK)
+        coder = _coder(AutoencoderKL)
         reader = CLIPTextModel(CLIPTextConfig(**text_settings(vocabulary)))
     if vae == "broken":
         torch.nn.init.constant_(coder.post_quant_conv.bias, float("nan"))
@@ -137,16 +118,9 @@ def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
         torch.manual_seed(seed)
         text = CLIPTextConfig(**text_settings(vocabulary), projection_dim=32)
         network = UNet2DConditionModel(
-            block_out_channels=(8, 16),
-            layers_per_block=1,
-            sample_size=32,
+            **NETWORK,
             in_channels=channels,
-            out_channels=4,
-            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
-            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-            cross_attention_dim=2 * TEXT["hidden_size"],
-            attention_head_dim=4,
-            norm_num_groups=4,
+            cross_attention_dim=2 * ENCODER["hidden_size"],
             use_linear_projection=True,
             addition_embed_type="text_time",
             addition_time_embed_dim=8,
@@ -154,7 +128,7 @@ def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
             projection_class_embeddings_input_dim=6 * 8 + 32,
         )
         pipeline = StableDiffusionXLInpaintPipeline(
-            vae=_coder(AutoencoderKL, 4),
+            vae=_coder(AutoencoderKL),
             text_encoder=CLIPTextModel(text),
             text_encoder_2=CLIPTextModelWithProjection(text),
             tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
@@ -193,13 +167,12 @@ def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> 
             axes_dims_rope=(4, 4, 8),
         )
         text = T5Config(vocab_size=len(pieces), d_model=32, d_ff=37, d_kv=8, num_heads=4, num_layers=1)
-        reader = T5EncoderModel(text)
         pipeline = FluxFillPipeline(
             scheduler=FlowMatchEulerDiscreteScheduler(),
-            vae=_coder(AutoencoderKL, 4),
+            vae=_coder(AutoencoderKL),
             text_encoder=CLIPTextModel(CLIPTextConfig(**text_settings(vocabulary))),
             tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
-            text_encoder_2=reader,
+            text_encoder_2=T5EncoderModel(text),
             tokenizer_2=T5TokenizerFast(
                 tokenizer_object=letters, eos_token="</s>", unk_token="<unk>", pad_token="<pad>", extra_ids=0
             ),
@@ -209,17 +182,13 @@ def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> 
     return folder
 
 
-def _coder(make: Any, channels: int) -> Any:
+def _coder(make: Any) -> Any:
     """Return a VAE whose latents are 1/8 of the image size."""
     return make(
         block_out_channels=(8, 8, 16, 16),
         down_block_types=("DownEncoderBlock2D",) * 4,
         up_block_types=("UpDecoderBlock2D",) * 4,
-        latent_channels=channels,
+        latent_channels=4,
         norm_num_groups=4,
         shift_factor=0.1,
     )
-
-
-def _write(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content))

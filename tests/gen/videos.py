@@ -34,10 +34,8 @@ def write_video(
 
 def numbered(number: int, *, width: int = 160, height: int = 96) -> NDArray[np.uint8]:
     """Return a picture that encodes a number below 4096 in 12 blocks."""
-    bits = (number >> np.arange(12)) & 1
-    return (
-        np.kron(bits.reshape(3, 4), np.ones((height // 3, width // 4)))[..., None].repeat(3, -1).astype(np.uint8) * 255
-    )
+    bits = ((number >> np.arange(12)) & 1).astype(np.uint8).reshape(3, 4, 1) * 255
+    return bits.repeat(height // 3, axis=0).repeat(width // 4, axis=1).repeat(3, axis=2)
 
 
 def number_of(picture: NDArray[np.uint8]) -> int:
@@ -49,8 +47,8 @@ def number_of(picture: NDArray[np.uint8]) -> int:
 
 def textured(seed: int, *, width: int = 160, height: int = 96) -> NDArray[np.uint8]:
     """Return a picture of large blots that differ by seed, so that perceptual hashes differ too."""
-    coarse = np.random.default_rng(seed).integers(0, 256, (6, 10, 3))
-    return np.kron(coarse, np.ones((height // 6, width // 10, 1))).astype(np.uint8)
+    coarse = np.random.default_rng(seed).integers(0, 256, (6, 10, 3)).astype(np.uint8)
+    return coarse.repeat(height // 6, axis=0).repeat(width // 10, axis=1)
 
 
 def source_of(path: Path, *, sport: str = "soccer") -> VideoSource:

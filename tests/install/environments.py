@@ -57,7 +57,6 @@ class Environment:
 
     @classmethod
     def made(cls, folder: Path, wheel: Path, extras: str) -> Environment:
-        """Create the environment and install the wheel in it."""
         good(UV, "venv", "--quiet", "--python", sys.executable, folder)
         wanted = f"spotball-core[{extras}] @ {wheel.as_uri()}"
         good(UV, "pip", "install", "--quiet", "--python", folder / "bin/python", wanted)
@@ -65,9 +64,7 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """Return the path of its Python interpreter."""
         return self.folder / "bin/python"
 
     def spotball(self, *words: str | Path, cwd: Path) -> Done:
-        """Run its `spotball` command."""
         return run(self.folder / "bin/spotball", *words, cwd=cwd)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -63,8 +62,13 @@ def test_lists_in_this_module_cover_every_extra() -> None:
 
 
 @pytest.mark.parametrize("extras", INSTALLED)
-def test_failing_imports_name_an_extra_that_is_not_installed(extras: str, environment: Made, tmp_path: Path) -> None:
-    failed = json.loads(good(environment(extras).python, "-W", "ignore", "-c", PROBE, cwd=tmp_path))
+def test_modules_of_an_extra_can_be_imported_with_it_and_failing_imports_name_an_extra_that_is_not_installed(
+    extras: str, environment: Made, tmp_path: Path
+) -> None:
+    python = (environment(extras).python, "-W", "ignore", "-c")
+    imports = f"import importlib\nfor name in {sorted(brought(extras))}: importlib.import_module(name)"
+    good(*python, imports, cwd=tmp_path)
+    failed = json.loads(good(*python, PROBE, cwd=tmp_path))
     for module, (said, missing) in failed.items():
         named = re.search(r'pip install "spotball-core\[(\w+)\]"', said)
         if named:
@@ -73,16 +77,8 @@ def test_failing_imports_name_an_extra_that_is_not_installed(extras: str, enviro
             # An internal module can fail plainly, because the module that imports it reports the extra.
             assert missing in set().union(*map(brought, BRINGS)) - brought(extras), f"{module}: {said}"
     # In the core, only the compiled version of a metric needs an extra.
-    assert [module for module in failed if module.startswith("spotball_core.")] in (
-        [],
-        ["spotball_core.metrics.transport_numba"],
-    )
-
-
-@pytest.mark.parametrize("extras", [extras for extras in INSTALLED if extras])
-def test_modules_of_an_extra_can_be_imported_with_it(extras: str, environment: Made, tmp_path: Path) -> None:
-    code = f"import importlib\nfor name in {sorted(brought(extras))}: importlib.import_module(name)"
-    good(environment(extras).python, "-W", "ignore", "-c", code, cwd=tmp_path)
+    core = {module for module in failed if module.startswith("spotball_core.")}
+    assert core <= {"spotball_core.metrics.transport_numba"}
 
 
 def test_help_of_every_command_works_without_extras(environment: Made, tmp_path: Path) -> None:
@@ -100,9 +96,8 @@ def test_version_is_the_same_in_wheel_command_package_and_report(environment: Ma
     version = wheel.name.split("-")[1]
     core = environment("")
     assert core.spotball("--version", cwd=demo).stdout == f"spotball {version}\n"
-    assert (
-        good(core.python, "-c", "import spotball_core; print(spotball_core.__version__)", cwd=demo).strip() == version
-    )
+    code = "import spotball_core; print(spotball_core.__version__)"
+    assert good(core.python, "-c", code, cwd=demo) == f"{version}\n"
     report = json.loads((demo / "demo/report.json").read_text(encoding="utf-8"))
     assert report["provenance"]["version"] == version
     assert report["signature"].startswith(f"spotball|v:{version}|")
@@ -166,9 +161,8 @@ def test_command_runs_with_its_extra(
 
 def test_study_serve_answers_and_stops_on_sigterm(environment: Made, tmp_path: Path) -> None:
     command = [str(environment("study").folder / "bin/spotball"), "study", "serve", "--demo", "--port", "0"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ}
-    ) as server:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as server:
         assert server.stdout
         try:
             address = next(found[0] for line in server.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))

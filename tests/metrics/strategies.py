@@ -1,7 +1,8 @@
-"""Hypothesis strategies for the tests of metrics: small grids, counts, ground truth, and boxes of players."""
+"""Hypothesis strategies for the tests of metrics: small grids, counts, ground truth, and boxes; and plain distances."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,13 @@ class ImageCounts(NamedTuple):
     grid: Grid
     counts: Array
     truth: Array
+
+
+def distances(grid: Grid) -> Array:
+    """Return the distances between cell centers, computed with plain loops."""
+    wide, high = grid.width / grid.cols, grid.height / grid.rows
+    centers = [((col + 0.5) * wide, (row + 0.5) * high) for row in range(grid.rows) for col in range(grid.cols)]
+    return np.array([[math.dist(one, other) for other in centers] for one in centers])
 
 
 def grids(max_rows: int = 4, max_cols: int = 4) -> st.SearchStrategy[Grid]:

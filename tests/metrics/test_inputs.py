@@ -53,9 +53,6 @@ def same(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-# Forms of the guesses ----------------------------------------------------------------------------------------------
-
-
 @every_plain_metric
 @settings(max_examples=examples(25))
 @given(counts=counts(N), ball=truths(N))
@@ -81,7 +78,7 @@ def test_counts_labels_and_probabilities_give_the_same_score(metric: Metric, cou
 
 @every_plain_metric
 @settings(max_examples=examples(25))
-@given(counts=counts(N), factor=st.sampled_from([1e-6, 0.1, 1 / 3, 7, 1e6]))
+@given(counts=counts(N), factor=st.sampled_from([1e-12, 1e-6, 0.1, 1 / 3, 7, 1e6, 1e12]))
 def test_scaling_the_counts_does_not_change_the_score(metric: Metric, counts: Array, factor: float) -> None:
     call = with_second(metric)
     same(call(factor * counts, reference=factor * OTHER), call(counts))
@@ -96,37 +93,22 @@ def test_values_lie_in_the_range_of_their_unit(metric: Metric, counts: Array, ba
     assert math.isnan(value) or 0 <= value <= highest[metric.unit] * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("label", ["D5", "5d", " d 5 "])
 @every_metric
-def test_single_label_scores_like_a_list_of_one_label(metric: Metric, label: str) -> None:
+def test_spellings_of_a_label_score_alike_and_add_up(metric: Metric) -> None:
     call = with_second(metric)
-    same(call(label), call(["D5"]))
-
-
-@every_metric
-def test_two_spellings_of_a_cell_add_up(metric: Metric) -> None:
-    call = with_second(metric)
+    for label in ("D5", "5d", " d 5 "):
+        same(call(label), call(["D5"]))
     same(call({"D5": 1, "5d": 2, "A1": 1}), call(["D5", "D5", "D5", "A1"]))
 
 
-# Scenes and other grids --------------------------------------------------------------------------------------------
-
-OTHER_GRID = Grid(4, 5, 641, 359)
-SCENE = Scene.model_validate(
-    {
-        "sport": "soccer",
-        "image": "1",
-        "grid": OTHER_GRID,
-        "ball_cells": ["B2", "B3"],
-        "players": [[10, 20, 200, 300], [500, 0, 700, 90]],
-    }
-)
+OTHER_GRID, TWO_PLAYERS = Grid(4, 5, 641, 359), [[10.0, 20, 200, 300], [500, 0, 700, 90]]
+SCENE = Scene(sport="soccer", image="1", grid=OTHER_GRID, ball_cells=("B2", "B3"), players=TWO_PLAYERS)
 LABELS = ["B2", "b2", "5D", "A1", "C3", None]
 ARRAYS: dict[str, Any] = {
     "guesses": np.bincount([6, 6, 19, 0, 12], minlength=20).astype(float),
     "truth": np.isin(np.arange(20), [6, 7]),
     "reference": np.arange(20.0),
-    "players": np.array([[10.0, 20, 200, 300], [500, 0, 700, 90]]),
+    "players": np.array(TWO_PLAYERS),
 }
 
 
@@ -179,9 +161,6 @@ def test_labels_are_read_on_the_grid_of_the_ground_truth() -> None:
         euclidean_error(["J2"], truth)  # the ground truth does not have the cell size in pixels
 
 
-# Axes --------------------------------------------------------------------------------------------------------------
-
-
 @every_plain_metric
 def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
     call = with_second(metric)
@@ -195,27 +174,14 @@ def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
         assert found.shape == (3,)
         same(found, [call(guesses[i]) for i in range(3)])
         return
-    each = [
-        [call(guesses[i, j], truth=truth[j], reference=reference[j], players=players[j]) for j in range(4)]
-        for i in range(3)
-    ]
+    seconds = [{"truth": truth[j], "reference": reference[j], "players": players[j]} for j in range(4)]
     assert found.shape == (3, 4)
     assert np.isfinite(found).all()
-    same(found, each)
-
-
-@needing("truth", "reference", "players")
-def test_second_argument_may_have_more_axes(metric: Metric) -> None:
-    call = with_second(metric)
-    truth, reference = np.stack([BALL, GRID.mask(["A1", "D5"])]), np.stack([OTHER, OTHER[::-1]])
-    players = np.stack([PLAYERS, PLAYERS + 400])
-    guesses = GRID.mask(["A1", "D4", "D5"])
-    found = call(guesses, truth=truth, reference=reference, players=players)
-    assert found.shape == (2,)
-    for i in range(2):
-        alone = call(guesses, truth=truth[i], reference=reference[i], players=players[i])
-        same(found[i], alone)
-    assert found[0] != found[1]
+    same(found, [[call(guesses[i, j], **seconds[j]) for j in range(4)] for i in range(3)])
+    if metric.needs:  # The second argument may have more axes than the guesses.
+        found = call(guesses[0, 0], truth=truth, reference=reference, players=players)
+        same(found, [call(guesses[0, 0], **second) for second in seconds])
+        assert len(set(found)) > 1
 
 
 @needing("truth", "reference", "players")
@@ -223,9 +189,6 @@ def test_axes_that_do_not_broadcast_raise_distribution_error(metric: Metric) -> 
     truth, reference, players = np.stack([BALL] * 2), np.stack([OTHER] * 2), np.stack([PLAYERS] * 2)
     with raises(DistributionError, "wrong-shape"):
         with_second(metric)(np.ones((3, N)), truth=truth, reference=reference, players=players)
-
-
-# Undefined values are NaN ------------------------------------------------------------------------------------------
 
 
 @every_metric
@@ -250,39 +213,30 @@ def test_image_without_answers_does_not_affect_other_images(metric: Metric) -> N
         same(found[1], call(OTHER[::-1]))
 
 
-@needing("truth")
-def test_unknown_ground_truth_gives_nan(metric: Metric) -> None:
-    call = with_second(metric)
-    unknown = Scene.model_validate({"sport": "soccer", "image": "2", "grid": GRID})
-    forms: list[Any] = [np.zeros(N, dtype=bool), np.zeros(N), set(), "", unknown, GroundTruth.from_labels([], GRID)]
-    for truth in forms:
-        assert math.isnan(call(["D5"], truth=truth))
-    found = call([["C4", "C4"]] * 2, truth=np.stack([BALL, np.zeros(N, dtype=bool)]))
+NO_BALL = Scene(sport="soccer", image="2", grid=GRID)
+NO_SECOND: dict[str, list[Any]] = {
+    "truth": [np.zeros(N, dtype=bool), np.zeros(N), set(), "", NO_BALL, GroundTruth.from_labels([], GRID)],
+    "reference": [np.zeros(N), [], [None], {}],
+    "players": [NO_BALL, NO_BALL.model_copy(update={"players": ()}), [], (), np.empty((0, 4)), np.full((3, 4), np.nan)],
+}
+FIRST_OF_TWO = {
+    "truth": np.stack([BALL, np.zeros(N, dtype=bool)]),
+    "reference": np.stack([OTHER, np.zeros(N)]),
+    "players": np.stack([PLAYERS, np.full((1, 4), np.nan)]),
+}
+
+
+@needing("truth", "reference", "players")
+def test_missing_second_argument_gives_nan(metric: Metric) -> None:
+    call, (need,) = with_second(metric), metric.needs
+    for nothing in NO_SECOND[need]:
+        assert math.isnan(call(["D5"], **{need: nothing}))
+    found = call([["C4", "C4"]] * 2, **{need: FIRST_OF_TWO[need]})
     same(found, [call(["C4", "C4"]), math.nan])
+    assert math.isnan(call([], reference=[]))
+    if need == "players":
+        assert np.isnan(call(["D5", "D5"], players=np.empty((2, 0, 4)))).tolist() == [True, True]
 
-
-@needing("reference")
-def test_empty_reference_gives_nan(metric: Metric) -> None:
-    call = with_second(metric)
-    forms: list[Any] = [np.zeros(N), [], [None], {}]
-    for reference in forms:
-        assert math.isnan(call(["D5"], reference=reference))
-    found = call([["D5"], ["D5"]], reference=np.stack([OTHER, np.zeros(N)]))
-    same(found, [call(["D5"]), math.nan])
-
-
-@needing("players")
-def test_no_players_give_nan(metric: Metric) -> None:
-    call = with_second(metric)
-    plain = {"sport": "soccer", "image": "2", "grid": GRID}
-    scenes = [Scene.model_validate({**plain, "players": players}) for players in (None, ())]
-    forms: list[Any] = [*scenes, [], (), np.empty((0, 4)), np.full((3, 4), np.nan)]
-    for players in forms:
-        assert math.isnan(call(["D5"], players=players))
-    assert np.isnan(call(["D5", "D5"], players=np.empty((2, 0, 4)))).tolist() == [True, True]
-
-
-# Invalid input raises ----------------------------------------------------------------------------------------------
 
 NO_MASS = {
     "negative": np.append(np.ones(N - 1), -1),
@@ -290,6 +244,7 @@ NO_MASS = {
     "NaN": np.append(np.ones(N - 1), np.nan),
     "infinite": np.append(np.ones(N - 1), np.inf),
     "too large to add up": np.full(N, 1e308),
+    "negative in one of two images": np.stack([np.ones(N), -np.ones(N)]),
     "complex": np.ones(N) * 1j,
     "dates": np.array(["2026-01-01"] * N, dtype="datetime64[D]"),
     "a number": 5.0,
@@ -297,6 +252,7 @@ NO_MASS = {
     "one cell too many": np.ones((2, N + 1)),
     "one cell alone": np.ones(1),
     "no cells": np.ones((2, 0)),
+    "an empty array": np.empty(0),
     "ragged": [[1.0], [1.0, 2.0]],
     "labels beside numbers": [["D5"], [1.0] * N, 5.0],
     "a missing number": [1.0] * (N - 1) + [None],
@@ -392,9 +348,6 @@ def test_invalid_player_box_raises_grid_error(metric: Metric, wrong: str) -> Non
         with_second(metric)(OTHER, players=NO_PLAYERS[wrong])
 
 
-# Masked arrays -----------------------------------------------------------------------------------------------------
-
-
 def masked_rows(values: Any, *rows: int) -> Any:
     """Return a masked array with these rows masked. The numbers under the mask must not be used."""
     values = np.array(values)
@@ -434,61 +387,49 @@ def test_partly_masked_guesses_raise_distribution_error(metric: Metric) -> None:
             with_second(metric)(form)
 
 
-@needing("reference")
-def test_masked_reference_is_empty_and_partly_masked_one_raises(metric: Metric) -> None:
-    reference = np.where(np.arange(3)[:, None] == 2, 0.0, GUESSES + 1)
-    same(
-        with_second(metric)(GUESSES, reference=masked_rows(GUESSES + 1, 2)),
-        with_second(metric)(GUESSES, reference=reference),
-    )
-    with raises(DistributionError, "invalid-distribution:reference"):
-        with_second(metric)(GUESSES, reference=np.ma.masked_equal(OTHER, 3))
+TRUTHS, BOX_PAIR = np.array([BALL] * 3), np.array([[0, 0, 200, 200], [400, 100, 500, 300]])
+MASKED: dict[str, tuple[Any, Any, Any]] = {
+    # The second argument with a masked row, an equal one without a mask, and one that is partly masked.
+    "truth": (masked_rows(TRUTHS, 1), TRUTHS & (np.arange(3)[:, None] != 1), np.ma.array(BALL, mask=np.arange(N) == 5)),
+    "reference": (
+        masked_rows(GUESSES + 1, 2),
+        (GUESSES + 1) * (np.arange(3)[:, None] != 2),
+        np.ma.masked_equal(OTHER, 3),
+    ),
+    "players": (masked_rows(BOX_PAIR, 0), BOX_PAIR[1:], np.ma.array(BOX_PAIR, mask=np.arange(8).reshape(2, 4) == 0)),
+}
 
 
-@needing("truth")
-def test_masked_ground_truth_is_unknown_and_partly_masked_one_raises(metric: Metric) -> None:
-    call = with_second(metric)
-    truth = np.array([BALL, BALL, BALL])
-    unknown = truth.copy()
-    unknown[1] = False
-    same(call(GUESSES, truth=masked_rows(truth, 1)), call(GUESSES, truth=unknown))
-    assert np.isnan(np.atleast_1d(call(GUESSES, truth=masked_rows(truth, 0, 1, 2)))).all()
-    with raises(DistributionError, "invalid-distribution:truth"):
-        call(GUESSES, truth=np.ma.array(BALL, mask=np.arange(N) == 5))
+@needing("truth", "reference", "players")
+def test_masked_rows_of_the_second_argument_are_missing_and_partly_masked_ones_raise(metric: Metric) -> None:
+    call, (need,) = with_second(metric), metric.needs
+    masked, equal, partly = MASKED[need]
+    same(call(GUESSES, **{need: masked}), call(GUESSES, **{need: equal}))
+    assert np.isnan(np.atleast_1d(call(GUESSES, **{need: np.ma.array(masked.data, mask=True)}))).all()
+    where = "invalid-grid:boxes" if need == "players" else f"invalid-distribution:{need}"
+    with raises((DistributionError, GridError), where):
+        call(GUESSES, **{need: partly})
 
 
-@needing("players")
-def test_masked_box_is_ignored_and_partly_masked_one_raises(metric: Metric) -> None:
-    call = with_second(metric)
-    boxes = np.array([[0, 0, 200, 200], [400, 100, 500, 300]])
-    same(call(GUESSES, players=masked_rows(boxes, 0)), call(GUESSES, players=boxes[1:]))
-    assert np.isnan(call(GUESSES, players=masked_rows(boxes, 0, 1))).all()
-    with raises(GridError, "invalid-grid:boxes"):
-        call(GUESSES, players=np.ma.array(boxes, mask=np.arange(8).reshape(2, 4) == 0))
-
-
-def test_masked_labels_are_unparsed() -> None:
+def test_masked_labels_are_unparsed_and_masks_without_masked_values_have_no_effect() -> None:
     labels = np.ma.array(["C4", "E6", "F1"], mask=[False, True, False])
     assert accuracy(labels, BALL) == accuracy(["C4", None, "F1"], BALL) == pytest.approx(1 / 3)
-
-
-def test_masked_unparsed_counts_or_probabilities_raise_distribution_error() -> None:
-    with raises(DistributionError, "invalid-distribution:unparsed"):
-        accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3], mask=[0, 1, 0]))
-    with raises(DistributionError, "invalid-distribution:guesses"):
-        accuracy({"C4": 0.5, "C5": np.ma.masked}, BALL)
     same(accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3])), accuracy(GUESSES, BALL, unparsed=[1, 2, 3]))
 
 
-def test_ground_truth_that_is_a_number_or_partly_masked_raises() -> None:
-    with raises(DistributionError, "invalid-distribution:truth"):
-        accuracy(["A1"], 3)  # type: ignore[call-overload]
-    partly = np.ma.array([[True, False]], mask=[[True, False]])
-    with raises(DistributionError, "invalid-distribution:truth"):
-        accuracy([[1, 0]], partly)
+@pytest.mark.parametrize(
+    ("guesses", "truth", "unparsed", "field"),
+    [
+        (GUESSES, BALL, np.ma.array([1, 2, 3], mask=[0, 1, 0]), "unparsed"),
+        ({"C4": 0.5, "C5": np.ma.masked}, BALL, 0, "guesses"),
+        (["A1"], 3, 0, "truth"),
+        ([[1, 0]], np.ma.array([[True, False]], mask=[[True, False]]), 0, "truth"),
+    ],
+)
+def test_accuracy_of_partly_masked_input_or_numbers_raises(guesses: Any, truth: Any, unparsed: Any, field: str) -> None:
+    with raises(DistributionError, f"invalid-distribution:{field}"):
+        accuracy(guesses, truth, unparsed=unparsed)
 
-
-# Several images ----------------------------------------------------------------------------------------------------
 
 BALLS = [{"C4", "C5"}, "A1", {"D5"}, "F10"]
 PEOPLE = [["C4", "C6", "C4"], ["A1", "B1"], ["D5", "D5", "E9", "A2"], ["F1", "F9"]]
@@ -542,7 +483,6 @@ def call_with(metric: Metric, guesses: Any, second: Any) -> Any:
 
 
 def one_by_one(metric: Metric, images: list[Any]) -> Array:
-    """Return the values from a plain loop over images."""
     second = {"truth": BALLS, "players": BOXES, "reference": PEOPLE}.get(next(iter(metric.needs), ""), [None] * 4)
     return np.array([call_with(metric, labels, second[image]) for image, labels in enumerate(images)])
 
@@ -597,13 +537,9 @@ def test_different_numbers_of_images_raise_distribution_error(metric: Metric, n:
             assert {str(n), "4"} <= set(re.findall(r"\d+", str(caught.value)))
 
 
-@pytest.mark.parametrize("missing", [math.nan, None])
-def test_accuracy_with_all_ground_truth_missing_is_nan(missing: Any) -> None:
-    assert np.isnan(accuracy(["D5", "C2"], [missing, missing])).tolist() == [True, True]
-
-
-@pytest.mark.parametrize("guesses", [[1.0, "D5"], ["D5", 1.0]])
-def test_accuracy_of_numbers_mixed_with_labels_names_the_image(guesses: list[Any]) -> None:
-    place = guesses.index(1.0)
-    with raises(DistributionError, f"wrong-shape:guesses[{place}]"):
-        accuracy(guesses, ["D5", "C2"])
+def test_accuracy_without_ground_truth_is_nan_and_of_numbers_mixed_with_labels_names_the_image() -> None:
+    for missing in (math.nan, None):
+        assert np.isnan(accuracy(["D5", "C2"], [missing, missing])).tolist() == [True, True]
+    for place, guesses in enumerate(([1.0, "D5"], ["D5", 1.0])):
+        with raises(DistributionError, f"wrong-shape:guesses[{place}]"):
+            accuracy(guesses, ["D5", "C2"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from spotball_core.service import memory as memory_module
 from tests.conftest import examples
 from tests.failures import raises
 
-from .strategies import grids, items, masses
+from .strategies import counts, grids, items, masses
 
 LARGE = Grid(200, 200, 640, 360)
 
@@ -35,31 +36,22 @@ def computed_as_needed() -> Iterator[None]:
 
 
 def fresh(grid: Grid) -> Grid:
-    """Return an equal grid without cached distances."""
     return Grid(grid.rows, grid.cols, grid.width, grid.height)
 
 
 class TestAgainstSmallGrids:
     @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
-    @settings(max_examples=examples(150), deadline=None)
+    @settings(max_examples=examples(250), deadline=None)
     def test_wasserstein_without_stored_distances_gives_the_same_values(self, data: st.DataObject, unit: Any) -> None:
-        grid = data.draw(grids())
-        pairs = data.draw(st.lists(st.tuples(masses(grid.n_cells), masses(grid.n_cells)), min_size=1, max_size=5))
-        p, q = (np.array(side) for side in zip(*pairs, strict=True))
+        grid = data.draw(grids(6, 6))
+        cells = grid.n_cells
+        pair = st.tuples(counts(cells), counts(cells)) | st.tuples(masses(cells), masses(cells))
+        p, q = (np.array(side) for side in zip(*data.draw(st.lists(pair, min_size=1, max_size=5)), strict=True))
         expected = wasserstein(p, q, unit=unit, grid=grid)
         with computed_as_needed():
             found = wasserstein(p, q, unit=unit, grid=fresh(grid))
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * grid.diagonal)
-
-    @given(data=st.data())
-    @settings(max_examples=examples(100), deadline=None)
-    def test_wasserstein_of_counts_without_stored_distances_gives_the_same_values(self, data: st.DataObject) -> None:
-        item = data.draw(items(max_rows=6, max_cols=6))
-        others = np.array([np.roll(item.counts, shift) for shift in range(4)])
-        expected = wasserstein(item.counts, others, grid=item.grid)
-        with computed_as_needed():
-            found = wasserstein(item.counts, others, grid=fresh(item.grid))
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * item.grid.diagonal)
+        longest = {"px": grid.diagonal, "cell": math.hypot(grid.rows, grid.cols), "diagonal": 1.0}[unit]
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * longest)
 
     @given(item=items(max_rows=9, max_cols=9))
     @settings(max_examples=examples(100), deadline=None)
@@ -96,7 +88,7 @@ class TestLargeGrids:
         assert wasserstein(p / 60, q * 0.3, grid=LARGE) == pytest.approx(expected, rel=1e-9)
         assert "distances" not in vars(LARGE)
 
-    def test_distance_of_one_cell_to_all_is_the_mean_distance(self) -> None:
+    def test_metrics_on_a_large_grid_equal_values_from_the_distances_of_one_cell(self) -> None:
         everywhere, corner = np.ones(LARGE.n_cells), np.eye(1, LARGE.n_cells)[0]
         x, y = LARGE.centers.T
         expected = np.hypot(x - x[0], y - y[0]).mean()
@@ -104,44 +96,24 @@ class TestLargeGrids:
             assert wasserstein(first, second, grid=LARGE) == pytest.approx(expected, rel=1e-12)
         assert expected_error(everywhere, "A1", grid=LARGE) == pytest.approx(expected, rel=1e-12)
         assert euclidean_error(everywhere, "A1", grid=LARGE) == pytest.approx(expected, rel=1e-12)
-
-    def test_energy_score_of_labels_on_a_large_grid_equals_hand_computation(self) -> None:
         at = LARGE.centers[[LARGE.index("B7"), LARGE.index("GR200")]]
         apart = float(np.hypot(*(at[0] - at[1])))
         assert energy_score(["B7", "GR200"], "B7", grid=LARGE) == pytest.approx(apart / 2 - apart / 4, rel=1e-12)
 
 
-@pytest.fixture
-def little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_beyond_the_available_memory_raise_not_enough_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_module, "available_memory", lambda: 2e9)
-
-
-@pytest.mark.usefixtures("little")
-class TestTooLarge:
-    def test_all_distances_of_a_large_grid_raise_not_enough_memory_error(self) -> None:
-        for name in ("distances", "cell_distances"):
-            with raises(NotEnoughMemoryError, "out-of-memory"):
-                getattr(fresh(LARGE), name)
-
-    @pytest.mark.parametrize("counts", [True, False])
-    def test_wasserstein_of_dense_distributions_raises_not_enough_memory_error(self, counts: bool) -> None:
-        p = np.arange(LARGE.n_cells) % 2 + (0.0 if counts else 0.5)
+    for name in ("distances", "cell_distances"):
+        with raises(NotEnoughMemoryError, "out-of-memory"):
+            getattr(fresh(LARGE), name)
+    for share in (0.0, 0.5):
+        p = np.arange(LARGE.n_cells) % 2 + share
         with raises(NotEnoughMemoryError, "out-of-memory"):
             wasserstein(p, p[::-1], grid=LARGE)
 
-    def test_within_memory_reduces_the_number_of_threads_to_what_fits(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from spotball_core.metrics import transport
 
-        monkeypatch.setattr(transport, "available_memory", lambda: 5e9)
-        rows = np.tile(np.where(np.arange(14_000) % 2, 1.0, -1.0), (2, 1))
-        # 49 million pairs of cells need 2.35 GB.
-        monkeypatch.setattr(transport, "check_memory", lambda required, what: None)
-        assert transport._within_memory(rows, 8) == 2
-        assert transport._within_memory(rows, 1) == 1
-        assert transport._within_memory(rows[:, :100], 8) == 8
-
-
-def test_small_arrays_are_not_checked_against_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_memory_is_plausible_and_not_checked_for_small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 2**20 < memory_module.available_memory() < 2**50
     monkeypatch.setattr(memory_module, "available_memory", lambda: 0.0)
     assert Grid(60, 60, 640, 360).distances.shape == (3600, 3600)
     assert MOST_DENSE**2 * 8 <= memory_module._SMALL
@@ -168,8 +140,3 @@ except NotEnoughMemoryError as error:
 def test_memory_limit_of_the_process_is_used() -> None:
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
     assert "need 12.8 GB of memory, but only " in done.stdout
-
-
-def test_available_memory_is_plausible() -> None:
-    available = memory_module.available_memory()
-    assert 2**20 < available < 2**50

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,12 +82,7 @@ def test_other_matched_metrics_do_not_depend_on_the_number_of_responses() -> Non
     assert wasserstein_1d_matched(few, many) == pytest.approx(0.0, abs=8.0)
 
 
-def test_pooled_entropy_of_constant_responses_has_no_correction() -> None:
-    fixed = 20 * np.eye(60)[:30]
-    assert normalized_entropy_matched(fixed) == pytest.approx(float(normalized_entropy(fixed.sum(axis=0))))
-
-
-def test_matched_metrics_of_too_few_responses_are_nan() -> None:
+def test_matched_metrics_of_too_few_responses_are_nan_and_exclude_such_images() -> None:
     one = np.eye(60)[:3]
     many = np.full((3, 60), 1.0)
     assert np.isnan(wasserstein_matched(one, many))
@@ -96,18 +92,16 @@ def test_matched_metrics_of_too_few_responses_are_nan() -> None:
     # One image with enough responses gives the value.
     two = np.concatenate([one, 10 * np.eye(60)[5:6]])
     assert wasserstein_matched(two, np.concatenate([many, 40 * np.eye(60)[5:6]])) == 0.0
+    assert image_entropy_matched([[20, 0], [1, 0]]) == 0
+    assert normalized_entropy_matched([[20, 0], [0, 1]]) == 0
 
 
 @pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
-def test_zero_draws_raise_option_error(function: object) -> None:
+def test_zero_draws_and_different_numbers_of_images_raise(function: Callable[..., Any]) -> None:
     with raises(OptionError, "invalid-option:draws"):
-        function(["D5", "D5"], ["D5"] * 4, draws=0)  # type: ignore[operator]
-
-
-@pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
-def test_different_numbers_of_images_raise_distribution_error(function: object) -> None:
+        function(["D5", "D5"], ["D5"] * 4, draws=0)
     with raises(DistributionError, "wrong-shape"):
-        function(np.ones((2, 60)), np.ones((3, 60)))  # type: ignore[operator]
+        function(np.ones((2, 60)), np.ones((3, 60)))
 
 
 def test_wasserstein_matched_depends_on_the_seed() -> None:
@@ -136,11 +130,6 @@ def test_matched_metrics_of_labels_on_a_small_grid_equal_hand_computation() -> N
     assert brier_score_matched(guesses, scene) == pytest.approx(2)
 
 
-def test_image_with_too_few_responses_is_excluded() -> None:
-    assert image_entropy_matched([[20, 0], [1, 0]]) == 0
-    assert normalized_entropy_matched([[20, 0], [0, 1]]) == 0
-
-
 def test_several_respondents_at_once_score_like_each_alone() -> None:
     """Use probabilities, which are not split, so that each value equals that of the respondent alone."""
     rng = np.random.default_rng(4)
@@ -167,3 +156,6 @@ def test_pooled_entropy_equals_values_computed_by_hand() -> None:
     whole = float(normalized_entropy([5, 4]))
     expected = whole + 3 / 6 * (whole - half)
     assert normalized_entropy_matched(thrice, draws=100) == pytest.approx(expected)
+    # Constant responses need no correction.
+    fixed = 20 * np.eye(60)[:30]
+    assert normalized_entropy_matched(fixed) == pytest.approx(float(normalized_entropy(fixed.sum(axis=0))))

@@ -13,13 +13,10 @@ from spotball_core.metrics import sampling
 from spotball_core.metrics.inputs import ratio
 from spotball_core.typing import FloatArray
 
-
-def counts(draw: st.DrawFn) -> FloatArray:
-    rows = draw(st.lists(st.lists(st.integers(0, 9), min_size=5, max_size=5), min_size=1, max_size=4))
-    return np.array(rows, dtype=float)
-
-
-some_counts = st.composite(counts)()
+some_counts = st.lists(st.lists(st.integers(0, 9), min_size=5, max_size=5), min_size=1, max_size=4).map(
+    lambda rows: np.array(rows, dtype=float)
+)
+ONE_RESPONSE = np.array([[1.0, 0.0], [0.0, 0.0]])
 
 
 @given(some_counts, st.integers(0, 99), st.integers(0, 20))
@@ -35,10 +32,7 @@ def test_drawn_responses_are_a_subset_of_the_given_size(mass: FloatArray, seed: 
 
 
 @pytest.mark.parametrize("most_listed", [0, 10_000])
-def test_drawn_counts_have_the_hypergeometric_mean_and_variance(
-    most_listed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Compare with the hypergeometric mean and variance of each cell."""
+def test_drawn_counts_have_hypergeometric_mean_and_variance(most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "_MOST_LISTED", most_listed)
     drawn = sampling.drawn(np.array([6.0, 3.0, 1.0]), np.asarray(4), np.random.default_rng(0), draws=20_000)
     share = np.array([0.6, 0.3, 0.1])
@@ -56,14 +50,11 @@ def test_halves_are_disjoint_and_equally_large(mass: FloatArray, seed: int) -> N
     assert (second.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
 
 
-def test_both_halves_have_the_same_mean_and_variance() -> None:
+def test_both_halves_have_the_same_mean_and_variance_or_are_the_probabilities() -> None:
     """Check halves of 3 + 2 responses: each has 2, which are 1.2 and 0.8 on average, and one response is dropped."""
     for half in sampling.halves(np.array([3.0, 2.0]), np.random.default_rng(1), draws=20_000):
         np.testing.assert_allclose(half.mean(axis=0), [1.2, 0.8], atol=0.02)
         np.testing.assert_allclose(half.var(axis=0), 2 * 0.6 * 0.4 * 3 / 4, atol=0.02)
-
-
-def test_halves_of_probabilities_are_the_probabilities() -> None:
     mass = np.array([[0.5, 0.5], [1.0, 0.0]])
     for half in sampling.halves(mass, np.random.default_rng(0), draws=2):
         np.testing.assert_array_equal(half, np.broadcast_to(mass, (2, 2, 2)))
@@ -92,10 +83,7 @@ def test_extrapolated_is_unbiased_for_an_error_proportional_to_1_over_n(n: int) 
     expected = sum(a == b for a, b in pairs) / len(pairs)
     found = sampling.extrapolated(agreement, mass, draws=4000)
     assert found[0] == pytest.approx(expected, abs=0.03)
-
-
-def test_extrapolated_of_one_response_is_nan() -> None:
-    assert np.isnan(sampling.extrapolated(agreement, np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
+    assert np.isnan(sampling.extrapolated(agreement, ONE_RESPONSE)).all()
 
 
 def test_of_few_equals_the_mean_over_all_subsets() -> None:
@@ -104,22 +92,17 @@ def test_of_few_equals_the_mean_over_all_subsets() -> None:
     ways = [np.bincount(way, minlength=3) for way in itertools.combinations(cells, sampling.FEW)]
     expected = np.mean([agreement(way.astype(float)) for way in ways])
     assert sampling.of_few(agreement, mass, draws=1000)[0] == pytest.approx(expected, abs=0.003)
+    # Counts next to probabilities are counts. All 8 of 8 responses are drawn each time, so the result is not random.
+    mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
+    assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
 
 
 def test_of_few_does_not_depend_on_the_number_of_responses() -> None:
     rng, shares = np.random.default_rng(2), np.array([0.4, 0.3, 0.2, 0.1])
-    means = [
-        sampling.of_few(agreement, rng.multinomial(n, shares, size=4000).astype(float)).mean() for n in (8, 20, 150)
-    ]
-    means.append(sampling.of_few(agreement, np.broadcast_to(shares, (4000, 4))).mean())
+    drawn = [rng.multinomial(n, shares, size=4000).astype(float) for n in (8, 20, 150)]
+    means = [sampling.of_few(agreement, mass).mean() for mass in (*drawn, np.broadcast_to(shares, (4000, 4)))]
     assert np.ptp(means) < 0.006
     assert np.isnan(sampling.of_few(agreement, np.array([[4.0, 3.0]]))[0])
-
-
-def test_of_few_treats_counts_next_to_probabilities_as_counts() -> None:
-    """Draw all 8 of 8 responses each time, so that the result is not random."""
-    mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
-    assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
 
 
 def entropy_by_loops(row: list[int]) -> float:
@@ -167,7 +150,7 @@ def test_entropy_has_a_small_bias(n: int, most: float) -> None:
 
 
 def test_entropy_of_one_response_is_nan_and_of_millions_is_exact() -> None:
-    assert np.isnan(sampling.entropy(np.array([[1.0, 0.0], [0.0, 0.0]]))).all()
+    assert np.isnan(sampling.entropy(ONE_RESPONSE)).all()
     many = sampling.entropy(np.array([[2e6, 2e6, 1.0]]))
     assert many[0] == pytest.approx(math.log(2), abs=1e-4)
 
@@ -199,28 +182,23 @@ def test_shared_draws_give_the_same_values_as_separate_ones(mass: FloatArray, se
         for estimate in (sampling.extrapolated, sampling.of_few):
             alone = estimate(agreement, responses, seed=of_seed)
             np.testing.assert_array_equal(estimate(agreement, responses, seed=of_seed, shared=shared), alone)
-        alone = sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, draws=2)
-        np.testing.assert_array_equal(
-            sampling.distance_sums(gap, responses, mass[::-1], seed=of_seed, draws=2, shared=shared), alone
-        )
+        sides, choices = (responses, mass[::-1]), {"seed": of_seed, "draws": 2}
+        alone = sampling.distance_sums(gap, *sides, **choices)
+        np.testing.assert_array_equal(sampling.distance_sums(gap, *sides, **choices, shared=shared), alone)
 
 
-def test_shared_draws_are_computed_once() -> None:
+def test_shared_draws_are_computed_once_and_stored_up_to_the_memory_limit() -> None:
     shared, mass = sampling.SharedDraws(), np.full((2, 3), 4.0)
     first = shared.of(sampling.splits, mass, seed=0, draws=2)
     assert shared.of(sampling.splits, mass.copy(), seed=0, draws=2) is first
     assert shared.of(sampling.splits, mass, seed=0, draws=3) is not first
-
-
-def test_shared_draws_beyond_the_memory_limit_are_not_stored() -> None:
-    """Use 2 draws of two halves of 48 bytes each, which need 192 bytes."""
-    mass = np.full((2, 3), 4.0)
+    # Two draws of two halves of 48 bytes each need 192 bytes.
     few, enough = sampling.SharedDraws(most=191), sampling.SharedDraws(most=192)
-    first = [shared.of(sampling.splits, mass, seed=0, draws=2) for shared in (few, enough)]
-    assert isinstance(first[1], list)
-    assert not isinstance(first[0], list)
-    np.testing.assert_array_equal(list(first[0]), first[1])
-    assert few.of(sampling.splits, mass, seed=0, draws=2) is not first[0]
+    stored = [draws.of(sampling.splits, mass, seed=0, draws=2) for draws in (few, enough)]
+    assert isinstance(stored[1], list)
+    assert not isinstance(stored[0], list)
+    np.testing.assert_array_equal(list(stored[0]), stored[1])
+    assert few.of(sampling.splits, mass, seed=0, draws=2) is not stored[0]
 
 
 def test_default_seed_is_0() -> None:

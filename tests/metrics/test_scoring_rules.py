@@ -14,23 +14,14 @@ from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from tests.failures import raises
 
-from .strategies import Array, ImageCounts, counts, grids, items, masses
+from .strategies import Array, ImageCounts, counts, distances, grids, items, masses
 
 GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 
 def probabilities(item: ImageCounts) -> tuple[list[float], list[float]]:
-    """Return the probabilities of the guesses and of the ball as lists."""
     total, n_true = sum(item.counts), sum(1 for ball in item.truth if ball)
     return [count / total for count in item.counts], [ball / n_true for ball in item.truth]
-
-
-def distance(grid: Grid, one: int, other: int) -> float:
-    (row, col), (row2, col2) = divmod(one, grid.cols), divmod(other, grid.cols)
-    return math.hypot((col - col2) * grid.width / grid.cols, (row - row2) * grid.height / grid.rows)
-
-
-# Log score ---------------------------------------------------------------------------------------------------------
 
 
 def test_log_score_equals_values_computed_by_hand() -> None:
@@ -44,12 +35,9 @@ def test_log_score_equals_values_computed_by_hand() -> None:
 @given(item=items(), smoothing=st.floats(1e-6, 1))
 def test_log_score_equals_a_plain_loop(item: ImageCounts, smoothing: float) -> None:
     p, _ = probabilities(item)
-    given_to_ball = 0.0
-    for probability, ball in zip(p, item.truth, strict=True):
-        if ball:
-            given_to_ball += (1 - smoothing) * probability + smoothing / len(p)
+    shares = [(1 - smoothing) * share + smoothing / len(p) for share, ball in zip(p, item.truth, strict=True) if ball]
     found = log_score(item.counts, item.truth, smoothing=smoothing)
-    assert found == pytest.approx(-math.log(given_to_ball), rel=1e-9, abs=1e-12)
+    assert found == pytest.approx(-math.log(sum(shares)), rel=1e-9, abs=1e-12)
     assert 0 <= found <= math.log(len(p) / smoothing) + 1e-12
     assert math.copysign(1, found) == 1
 
@@ -69,29 +57,12 @@ def test_invalid_smoothing_raises_option_error(smoothing: float) -> None:
         log_score(["A1"], ["A1"], smoothing=smoothing)
 
 
-# Brier score -------------------------------------------------------------------------------------------------------
-
-
 def test_brier_score_equals_values_computed_by_hand() -> None:
     # p = (1/4, 1/4, 0, 0, 0, 1/2), q = (1/2, 1/2, 0, 0, 0, 0).
     assert brier_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"])) == (1 / 4) ** 2 + (1 / 4) ** 2 + (1 / 2) ** 2
     # All answers name one wrong cell: 1 + 1.
     assert brier_score(["A1", "A1"], "D5") == 2
     assert brier_score(["C2", "C3"], {"C3", "C2"}) == 0
-
-
-@given(item=items())
-def test_brier_score_equals_a_plain_loop(item: ImageCounts) -> None:
-    p, q = probabilities(item)
-    expected = 0.0
-    for j in range(len(p)):
-        expected += (p[j] - q[j]) ** 2
-    found = brier_score(item.counts, item.truth)
-    assert found == pytest.approx(expected, rel=1e-12, abs=1e-15)
-    assert 0 <= found <= 2
-
-
-# Energy score ------------------------------------------------------------------------------------------------------
 
 
 def test_energy_score_equals_values_computed_by_hand() -> None:
@@ -103,19 +74,23 @@ def test_energy_score_equals_values_computed_by_hand() -> None:
 
 
 @given(item=items())
-def test_energy_score_equals_a_double_loop(item: ImageCounts) -> None:
+def test_brier_and_energy_scores_equal_plain_loops_and_are_best_for_the_ball(item: ImageCounts) -> None:
     p, q = probabilities(item)
-    to_ball = spread = 0.0
-    for j, k in itertools.product(range(len(p)), repeat=2):
-        to_ball += p[j] * q[k] * distance(item.grid, j, k)
-        spread += p[j] * p[k] * distance(item.grid, j, k)
+    expected = sum((share - true) ** 2 for share, true in zip(p, q, strict=True))
+    brier = brier_score(item.counts, item.truth)
+    assert brier == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert 0 <= brier <= 2
+    far, scale = distances(item.grid), item.grid.diagonal
+    pairs = list(itertools.product(range(len(p)), repeat=2))
+    to_ball = sum(p[j] * q[k] * far[j, k] for j, k in pairs)
+    spread = sum(p[j] * p[k] * far[j, k] for j, k in pairs)
     found = energy_score(item.counts, item.truth, grid=item.grid)
-    scale = item.grid.diagonal
     assert found == pytest.approx(to_ball - spread / 2, rel=1e-12, abs=1e-12 * scale)
     assert -1e-12 * scale <= found <= expected_error(item.counts, item.truth, grid=item.grid) + 1e-12 * scale
-
-
-# Properness --------------------------------------------------------------------------------------------------------
+    # The best probabilities are uniform on the cells of the ball.
+    ball = item.truth.astype(float)
+    assert energy_score(ball, item.truth, grid=item.grid) <= found + 1e-12 * scale
+    assert brier_score(ball, item.truth) <= brier + 1e-12
 
 
 @st.composite
@@ -139,11 +114,3 @@ def test_scoring_rules_are_proper_so_true_probabilities_score_best(world: tuple[
     ):
         honest, other = (scores * chances).sum(axis=-1)
         assert honest <= other + slack
-
-
-@given(item=items())
-def test_uniform_probability_on_the_cells_of_the_ball_scores_best(item: ImageCounts) -> None:
-    ball = item.truth.astype(float)
-    best, said = energy_score(np.stack([ball, item.counts]), item.truth, grid=item.grid)
-    assert best <= said + 1e-12 * item.grid.diagonal
-    assert brier_score(ball, item.truth) <= brier_score(item.counts, item.truth) + 1e-12

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,18 +38,12 @@ def scenes(draw: st.DrawFn) -> tuple[Grid, Array, Boxes]:
     return grid, draw(counts(grid.n_cells)), draw(boxes(grid))
 
 
-# Near-player rate (eq. 4, 5) ---------------------------------------------------------------------------------------
-
-
 def test_near_player_rate_equals_values_computed_by_hand() -> None:
     # The box ends at x = 5. The center of A1 (5, 10) is on it, A2 is 10 away, A3 20, and B1 (5, 30) 10.
     counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 20]]
     # A tau of 0.2 is 10 pixels. A distance of exactly 10 counts as near.
     assert near_player_rate(counts, players, tau=0.2, grid=GRID) == (1 + 2 + 4) / 10
     assert near_player_rate(counts, players, tau=0.199, grid=GRID) == 1 / 10
-
-
-def test_near_player_rate_on_the_standard_grid_equals_values_by_hand() -> None:
     # The limit is hypot(640, 360) * 0.08 = 58.744 pixels. The center of A1 (32, 30) is 58 from the third box. C5 (288,
     # 150) is hypot(42, 41) = 58.694 from the second box, just below the limit. C6 (352, 150) is farther away.
     players = [[90, 0, 100, 10], [0, 0, 246, 109], [90, 20, 95, 40]]
@@ -56,18 +52,23 @@ def test_near_player_rate_on_the_standard_grid_equals_values_by_hand() -> None:
     assert near_player_rate(["C5", "C6", None], players[1:2]) == 1 / 2
 
 
-@given(scene=scenes(), tau=st.floats(0.01, 1))
-def test_near_player_rate_and_player_distances_equal_shapely(scene: tuple[Grid, Array, Boxes], tau: float) -> None:
+@given(scene=scenes(), tau=st.floats(0.01, 1), theta=st.floats(0.001, 1))
+def test_rates_and_distances_and_shares_of_players_equal_shapely(
+    scene: tuple[Grid, Array, Boxes], tau: float, theta: float
+) -> None:
     grid, counts, players = scene
     limit = tau * math.hypot(grid.width, grid.height)
-    distances = [min(center.distance(as_shape(box)) for box in players) for center, _ in cells(grid)]
-    sure = [abs(distance - limit) > 1e-9 for distance in distances]
-    near = sum(count for count, distance in zip(counts, distances, strict=True) if distance <= limit)
-
+    distances = np.array([min(center.distance(as_shape(box)) for box in players) for center, _ in cells(grid)])
     np.testing.assert_allclose(player_distances(players, grid), distances, rtol=1e-9, atol=1e-9)
-    if all(sure):
-        found = near_player_rate(counts, players, tau=tau, grid=grid)
-        assert found == pytest.approx(near / sum(counts), rel=1e-12)
+    if (np.abs(distances - limit) > 1e-9).all():
+        near = counts[distances <= limit].sum() / counts.sum()
+        assert near_player_rate(counts, players, tau=tau, grid=grid) == pytest.approx(near, rel=1e-12)
+    overlaps = [[area.intersection(as_shape(box)).area / area.area for box in players] for _, area in cells(grid)]
+    shares = np.max(overlaps, axis=1)
+    np.testing.assert_allclose(player_shares(players, grid), shares, rtol=1e-9, atol=1e-9)
+    if (np.abs(shares - theta) > 1e-9).all():
+        overlapping = counts[shares >= theta].sum() / counts.sum()
+        assert overlap_rate(counts, players, theta=theta, grid=grid) == pytest.approx(overlapping, rel=1e-12)
 
 
 def test_masks_and_rates_have_the_same_defaults() -> None:
@@ -79,36 +80,16 @@ def test_masks_and_rates_have_the_same_defaults() -> None:
         assert found.tolist() == [rate(cell, players) == 1 for cell in np.eye(60)]
 
 
-# Overlap rate (eq. 6) ----------------------------------------------------------------------------------------------
-
-
 def test_overlap_rate_equals_values_computed_by_hand() -> None:
     # The first box covers 5 x 20 of A1 and 5 x 10 of B1, the second 8 x 20 of A3. Cells are 10 x 20.
     counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 30], [22, -5, 30, 20]]
     assert overlap_rate(counts, players, grid=GRID) == (1 + 3 + 4) / 10
     assert overlap_rate(counts, players, theta=0.5, grid=GRID) == (1 + 3) / 10
     assert overlap_rate(counts, players, theta=0.51, grid=GRID) == 3 / 10
-
-
-def test_overlap_rate_uses_the_overlap_with_a_single_player() -> None:
     # Each box covers a quarter of the cell. Together they cover half of it.
-    players = [[0, 0, 5, 5], [5, 5, 10, 10]]
-    grid = Grid(1, 1, 10, 10)
+    players, grid = [[0, 0, 5, 5], [5, 5, 10, 10]], Grid(1, 1, 10, 10)
     assert overlap_rate([1], players, theta=0.25, grid=grid) == 1
     assert overlap_rate([1], players, theta=0.26, grid=grid) == 0
-
-
-@given(scene=scenes(), theta=st.floats(0.001, 1))
-def test_overlap_rate_and_player_shares_equal_shapely(scene: tuple[Grid, Array, Boxes], theta: float) -> None:
-    grid, counts, players = scene
-    shares = [max(area.intersection(as_shape(box)).area / area.area for box in players) for _, area in cells(grid)]
-    sure = [abs(share - theta) > 1e-9 for share in shares]
-    overlapping = sum(count for count, share in zip(counts, shares, strict=True) if share >= theta)
-
-    np.testing.assert_allclose(player_shares(players, grid), shares, rtol=1e-9, atol=1e-9)
-    if all(sure):
-        found = overlap_rate(counts, players, theta=theta, grid=grid)
-        assert found == pytest.approx(overlapping / sum(counts), rel=1e-12)
 
 
 @given(grid=grids(13, 13))
@@ -116,26 +97,8 @@ def test_overlap_rate_of_fully_covered_cells_is_1_at_theta_1(grid: Grid) -> None
     assert overlap_rate(np.ones(grid.n_cells), [[0, 0, grid.width, grid.height]], theta=1.0, grid=grid) == 1
 
 
-# What both rates share ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
-def test_player_boxes_of_nan_are_ignored(rate: object) -> None:
-    assert callable(rate)
-    counts = np.array([[1, 2, 3, 4, 0, 0]] * 3)
-    missing = [math.nan] * 4
-    players = [[[0, 0, 5, 30], missing], [missing, [22, -5, 30, 20]], [missing, missing]]
-
-    found = rate(counts, players, grid=GRID)
-
-    alone = [rate(counts[0], [[0, 0, 5, 30]], grid=GRID), rate(counts[0], [[22, -5, 30, 20]], grid=GRID)]
-    assert found[:2].tolist() == alone
-    assert math.isnan(found[2])
-
-
-@pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
-def test_boxes_and_player_boxes_may_be_mixed(rate: object) -> None:
-    assert callable(rate)
+def test_boxes_and_player_boxes_may_be_mixed(rate: Callable[..., Any]) -> None:
     counts = [1, 2, 3, 4, 0, 0]
     plain = [[0, 0, 5, 30], [22, -5, 30, 20]]
     records = [PlayerBox(x1=0, y1=0, x2=5, y2=30), PlayerBox(x1=22, y1=-5, x2=30, y2=20)]
@@ -145,21 +108,24 @@ def test_boxes_and_player_boxes_may_be_mixed(rate: object) -> None:
         assert rate(counts, players, grid=GRID) == expected
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.01, math.nan])
-def test_thresholds_outside_0_to_1_raise_option_error(share: float) -> None:
-    with raises(OptionError, "invalid-option:tau"):
-        near_player_rate([1] * 60, [[0, 0, 1, 1]], tau=share)
-    with raises(OptionError, "invalid-option:theta"):
-        overlap_rate([1] * 60, [[0, 0, 1, 1]], theta=share)
+NO_SHARES = (0, -0.1, 1.01, math.nan)
+NO_WINDOWS = (((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 3), (1, 1)), ((1, 1), (1, 4)))
 
 
-# Center ratio (eq. 7) ----------------------------------------------------------------------------------------------
-
-
-def test_default_window_mask_is_the_window_from_the_paper() -> None:
-    inside = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}
-    grid = Grid.standard()
-    assert {label for label, within in zip(grid.labels, window_mask(grid), strict=True) if within} == inside
+@pytest.mark.parametrize(
+    ("metric", "options", "where"),
+    [
+        *((near_player_rate, {"tau": share}, "invalid-option:tau") for share in NO_SHARES),
+        *((overlap_rate, {"theta": share}, "invalid-option:theta") for share in NO_SHARES),
+        *((center_ratio, {"window": window}, "invalid-option:window") for window in NO_WINDOWS),
+        # The default window is for another grid.
+        (center_ratio, {}, "different-grids"),
+    ],
+)
+def test_invalid_options_raise_option_error(metric: Callable[..., Any], options: dict[str, Any], where: str) -> None:
+    second = [1] * 6 if metric is center_ratio else [[0, 0, 1, 1]]
+    with raises(OptionError, where):
+        metric([1] * 6, second, grid=GRID, **options)
 
 
 def test_center_ratio_equals_values_computed_by_hand() -> None:
@@ -170,6 +136,13 @@ def test_center_ratio_equals_values_computed_by_hand() -> None:
     counts, truth = [1, 0, 1, 2, 0, 0], [1, 0, 0, 1, 2, 1]
     found = center_ratio(counts, truth, window=((1, 2), (1, 1)), grid=GRID)
     assert found == pytest.approx((3 / 4) / (2 / 5), rel=1e-15)
+    assert center_ratio([1] * 60, [1] * 60, grid=Grid(6, 10, 1280, 720)) == 1
+    # Without ground truth in the default window, B3 to D7, it is undefined.
+    inside, grid = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}, Grid.standard()
+    assert {label for label, within in zip(grid.labels, window_mask(grid), strict=True) if within} == inside
+    assert math.isnan(center_ratio("C5", "A1"))
+    assert math.isnan(center_ratio(["C5"], np.zeros(60)))
+    assert center_ratio("A1", "C5") == 0
 
 
 @given(counts=counts(60), truth=counts(60))
@@ -187,38 +160,14 @@ def test_center_ratio_equals_a_plain_loop(counts: Array, truth: Array) -> None:
         assert found == pytest.approx(guessed / true, rel=1e-12, abs=1e-15)
 
 
-def test_center_ratio_without_ground_truth_in_the_window_is_nan() -> None:
-    assert math.isnan(center_ratio("C5", "A1"))
-    assert math.isnan(center_ratio(["C5"], np.zeros(60)))
-    assert center_ratio("A1", "C5") == 0
-
-
-@pytest.mark.parametrize("window", [((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 3), (1, 1)), ((1, 1), (1, 4))])
-def test_center_ratio_with_an_invalid_window_raises_option_error(
-    window: tuple[tuple[int, int], tuple[int, int]],
-) -> None:
-    with raises(OptionError, "invalid-option:window"):
-        center_ratio([1] * 6, [1] * 6, window=window, grid=GRID)
-
-
-def test_default_window_on_a_grid_of_another_shape_raises_option_error() -> None:
-    with raises(OptionError, "different-grids"):
-        center_ratio([1] * 6, [1] * 6, grid=GRID)
-    assert center_ratio([1] * 60, [1] * 60, grid=Grid(6, 10, 1280, 720)) == 1
-
-
 @pytest.mark.parametrize("measure", [center_ratio, symmetric_center_bias])
-def test_ground_truth_of_center_metrics_may_have_any_form(measure: object) -> None:
-    assert callable(measure)
+def test_ground_truth_of_center_metrics_may_have_any_form(measure: Callable[..., Any]) -> None:
     guesses, prior = ["C5", "A1", "F10"], np.zeros(60)
     prior[[24, 34]] = 1
     expected = measure(guesses, prior)
     for truth in (prior.tolist(), prior.astype(int), prior.astype(bool), prior.astype(bool).tolist(), {"C5", "D5"}):
         assert measure(guesses, truth) == expected
     assert measure(guesses, (3 * prior).tolist()) == pytest.approx(expected, rel=1e-12)
-
-
-# Symmetric center bias ---------------------------------------------------------------------------------------------
 
 
 def test_symmetric_center_bias_equals_values_computed_by_hand() -> None:
@@ -243,9 +192,8 @@ def test_symmetric_center_bias_equals_a_plain_loop(pool: tuple[Grid, Array, Arra
     for index in range(grid.n_cells):
         row, col = divmod(index, grid.cols)
         # Distances are counted in half cells from the center, so that the middle cell is exactly at 0.
-        far = math.hypot(
-            (2 * col + 1 - grid.cols) * grid.cell_width / 2, (2 * row + 1 - grid.rows) * grid.cell_height / 2
-        )
+        x, y = (2 * col + 1 - grid.cols) * grid.cell_width / 2, (2 * row + 1 - grid.rows) * grid.cell_height / 2
+        far = math.hypot(x, y)
         far_guesses += guesses[index] / sum(guesses) * far
         far_truth += truth[index] / sum(truth) * far
     found = symmetric_center_bias(guesses, truth, grid=grid)
@@ -265,13 +213,14 @@ def test_symmetric_center_bias_of_mirrored_guesses_is_equal(pool: tuple[Grid, Ar
         assert again == pytest.approx(found, rel=1e-12, nan_ok=True)
 
 
-# Entropy (eq. 8) ---------------------------------------------------------------------------------------------------
-
-
 def test_normalized_entropy_equals_values_computed_by_hand() -> None:
     # p = (1/2, 1/4, 1/4) over 8 cells: (1/2 * 1 + 1/4 * 2 + 1/4 * 2) bits of 3.
     assert normalized_entropy([2, 1, 1, 0, 0, 0, 0, 0]) == pytest.approx((1 / 2 + 2 / 4 + 2 / 4) / 3, rel=1e-14)
     assert normalized_entropy(["A1", "F10", None, "A1", "F10"]) == pytest.approx(math.log(2) / math.log(60), rel=1e-14)
+    # The bounds are exact, and 0 is not -0.
+    for n_cells in range(1, 70):
+        assert str(float(normalized_entropy(np.eye(n_cells)[0]))) == "0.0"
+        assert n_cells == 1 or 1 - 1e-15 <= normalized_entropy(np.ones(n_cells)) <= 1
 
 
 @given(mass=st.integers(1, 40).flatmap(masses))
@@ -289,13 +238,6 @@ def test_normalized_entropy_is_0_only_for_one_cell_and_1_only_for_equal_cells(ma
     assert (found >= 1 - 1e-12) == (len(set(mass)) == 1)
 
 
-@pytest.mark.parametrize("n_cells", range(1, 70))
-def test_normalized_entropy_is_exact_at_its_bounds(n_cells: int) -> None:
-    assert str(float(normalized_entropy(np.eye(n_cells)[0]))) == "0.0"
-    if n_cells > 1:
-        assert 1 - 1e-15 <= normalized_entropy(np.ones(n_cells)) <= 1
-
-
 def test_image_entropy_equals_values_computed_by_hand() -> None:
     # The entropies are 1, 1/2, 0 and undefined. The mean is of the three defined values.
     images = [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]
@@ -303,6 +245,11 @@ def test_image_entropy_equals_values_computed_by_hand() -> None:
     # Each image has one certain cell, so its entropy is 0, but the pooled cells differ, so pooled entropy is 1.
     assert normalized_entropy(np.eye(4).sum(axis=0)) == pytest.approx(1, rel=1e-14)
     assert image_entropy(np.eye(4)) == 0
+    # The axes before the images are kept.
+    found = image_entropy(np.array([[[1, 1, 0, 0], [1, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 0, 0]], np.zeros((2, 4))]))
+    assert found[:2] == pytest.approx([0.25, 1.0])
+    assert math.isnan(found[2])
+    assert image_entropy(["A1", "A2"]) == normalized_entropy(["A1", "A2"])
 
 
 @given(images=st.lists(counts(6) | st.just(np.zeros(6)), min_size=1, max_size=5))
@@ -313,11 +260,3 @@ def test_image_entropy_equals_a_plain_loop(images: list[Array]) -> None:
         assert found == pytest.approx(sum(values) / len(values), rel=1e-12, abs=1e-15)
     else:
         assert math.isnan(found)
-
-
-def test_image_entropy_keeps_the_axes_before_the_images() -> None:
-    images = np.array([[[1, 1, 0, 0], [1, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 0, 0]], np.zeros((2, 4))])
-    found = image_entropy(images)
-    assert found[:2] == pytest.approx([0.25, 1.0])
-    assert math.isnan(found[2])
-    assert image_entropy(["A1", "A2"]) == normalized_entropy(["A1", "A2"])

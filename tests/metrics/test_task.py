@@ -16,26 +16,13 @@ from spotball_core.metrics.task import truth_distances
 from tests.conftest import examples
 from tests.failures import raises
 
-from .strategies import Array, ImageCounts, items
+from .strategies import Array, ImageCounts, distances, items
 
 GRID = Grid(2, 3, 30, 40)  # cells of 10 x 20 pixels: A1 A2 A3 over B1 B2 B3
 
 
 def named_cells(counts: Array) -> list[int]:
-    """Return the index of the named cell for each answer."""
     return [cell for cell, count in enumerate(counts) for _ in range(int(count))]
-
-
-def center(grid: Grid, cell: int) -> tuple[float, float]:
-    row, col = divmod(cell, grid.cols)
-    return (col + 0.5) * grid.width / grid.cols, (row + 0.5) * grid.height / grid.rows
-
-
-def ball_centers(item: ImageCounts) -> list[tuple[float, float]]:
-    return [center(item.grid, cell) for cell, ball in enumerate(item.truth) if ball]
-
-
-# Accuracy (eq. 1) --------------------------------------------------------------------------------------------------
 
 
 def test_accuracy_equals_values_computed_by_hand() -> None:
@@ -70,53 +57,32 @@ def test_accuracy_equals_a_plain_loop(item: ImageCounts, unparsed: int) -> None:
     assert found == pytest.approx(right / (len(answers) + unparsed), rel=1e-12)
 
 
-# Euclidean and expected error (eq. 2) ------------------------------------------------------------------------------
-
-
 def test_euclidean_and_expected_error_equal_values_computed_by_hand() -> None:
     counts, truth = [1, 0, 0, 0, 0, 3], GRID.mask(["A2", "B1"])
     # A1 is 10 away from A2 and 20 from B1. B3 is hypot(10, 20) away from A2 and 20 from B1.
     assert euclidean_error(counts, truth, grid=GRID) == (10 + 3 * 20) / 4
-    assert expected_error(counts, truth, grid=GRID) == pytest.approx(
-        ((10 + 20) / 2 + 3 * (math.sqrt(500) + 20) / 2) / 4, rel=1e-14
-    )
-
-
-def test_euclidean_and_expected_error_on_the_standard_grid_equal_values_by_hand() -> None:
-    # Cells are 64 x 60. D5 is 3 columns and 1 row away from C2, and 3 columns from D2. D2 is 1 row away from C2.
-    answers, truth = ["D5", "D2", None], {"C2", "D2"}
-    assert euclidean_error(answers, truth) == (3 * 64 + 0) / 2
+    expected = ((10 + 20) / 2 + 3 * (math.sqrt(500) + 20) / 2) / 4
+    assert expected_error(counts, truth, grid=GRID) == pytest.approx(expected, rel=1e-14)
+    # Standard cells are 64 x 60. D5 is 3 columns and 1 row away from C2, and 3 columns from D2. D2 is 1 row from C2.
+    answers, ball = ["D5", "D2", None], {"C2", "D2"}
+    assert euclidean_error(answers, ball) == (3 * 64 + 0) / 2
     expected = ((math.hypot(3 * 64, 60) + 3 * 64) / 2 + (60 + 0) / 2) / 2
-    assert expected_error(answers, truth) == pytest.approx(expected, rel=1e-14)
-
-
-@given(item=items())
-def test_euclidean_error_equals_a_plain_loop(item: ImageCounts) -> None:
-    distances = [
-        min(math.dist(center(item.grid, cell), ball) for ball in ball_centers(item))
-        for cell in named_cells(item.counts)
-    ]
-    found = euclidean_error(item.counts, item.truth, grid=item.grid)
-    assert found == pytest.approx(sum(distances) / len(distances), rel=1e-12, abs=1e-12)
-
-
-@given(item=items())
-def test_expected_error_equals_a_plain_loop_and_is_not_below_euclidean_error(item: ImageCounts) -> None:
-    distances = [
-        math.dist(center(item.grid, cell), ball) for cell in named_cells(item.counts) for ball in ball_centers(item)
-    ]
-    found = expected_error(item.counts, item.truth, grid=item.grid)
-    assert found == pytest.approx(sum(distances) / len(distances), rel=1e-12, abs=1e-12)
-    assert found >= euclidean_error(item.counts, item.truth, grid=item.grid) - 1e-9
-
-
-def test_truth_distances_of_unknown_ground_truth_are_infinite() -> None:
+    assert expected_error(answers, ball) == pytest.approx(expected, rel=1e-14)
+    # The neighbors of A1 and B3 are 10 away in the row and 20 in the column. Without a ball, distances are infinite.
     masks = np.stack([GRID.mask(["A1", "B3"]), GRID.mask([])])
-    # The neighbors of A1 and B3 are 10 away in the row and 20 in the column.
     assert truth_distances(masks, GRID).tolist() == [[0, 10, 20, 20, 10, 0], [math.inf] * 6]
 
 
-# Top-k accuracy ----------------------------------------------------------------------------------------------------
+@given(item=items())
+def test_euclidean_and_expected_error_equal_plain_loops(item: ImageCounts) -> None:
+    far, answers, balls = distances(item.grid), named_cells(item.counts), np.flatnonzero(item.truth)
+    nearest = sum(min(far[cell, ball] for ball in balls) for cell in answers) / len(answers)
+    mean = sum(far[cell, ball] for cell in answers for ball in balls) / (len(answers) * len(balls))
+    euclidean = euclidean_error(item.counts, item.truth, grid=item.grid)
+    assert euclidean == pytest.approx(nearest, rel=1e-12, abs=1e-12)
+    expected = expected_error(item.counts, item.truth, grid=item.grid)
+    assert expected == pytest.approx(mean, rel=1e-12, abs=1e-12)
+    assert expected >= euclidean - 1e-9
 
 
 def test_top_k_accuracy_equals_values_computed_by_hand() -> None:
@@ -131,9 +97,7 @@ def test_top_k_accuracy_equals_values_computed_by_hand() -> None:
     assert top_k_accuracy(counts, GRID.mask(["A2", "B3"]), k=3) == pytest.approx(2 / 3)
     assert top_k_accuracy(counts, GRID.mask(["B2"]), k=4) == 0
     assert top_k_accuracy(counts, GRID.mask(["B2"]), k=5) == 1
-
-
-def test_top_k_accuracy_ignores_cells_without_answers() -> None:
+    # Cells without answers are not among the top k.
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=3) == 0
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["B3"]), k=6) == 0
     assert top_k_accuracy([2, 1, 0, 0, 0, 0], GRID.mask(["A2"]), k=1000) == 1

@@ -2,528 +2,162 @@
 
 from __future__ import annotations
 
-from tests.mistakes.mistake import Mistake
+from tests.mistakes.mistake import read
 
-_RUN = "run data --provider baseline --model uniform --samples 1 --prompt base"
-_MODEL = "run data --provider openai --model gpt-4.1"
-_HTTP = ("httpx", "stamina", "filelock", "PIL")
-_STORE = ("stamina", "filelock", "PIL")
-_KEY = {"OPENAI_API_KEY": "sk-test"}
-_OTHER = {"photos/a.txt": "x"}
-_ASK = "gaze ask s.csv --provider observer --model eye --out new"
-_REPLIES = {"raw.csv": "image,response\n1,D5\n"}
+MISTAKES = read(r"""
+# Runs
+no key | run data --provider openai --model gpt-4.1 --limit 1 --out new
+    missing-key | openai needs a key | environment variable | Set the environment variable OPENAI_API_KEY
+    env OPENAI_API_KEY= | needs httpx stamina filelock PIL
+an unknown provider | run data --provider opnai --model gpt-4.1
+    unknown-name | unknown provider 'opnai' | Available: anthropic | Did you mean 'openai'?
+no model | run data --provider openai
+    missing-option | add --provider NAME and --model NAME | --model | or --preset NAME
+an unknown preset | run data --preset gpt4
+    unknown-name | unknown preset 'gpt4' | --preset | Did you mean 'gpt'?
+an unknown prompt | run data --provider baseline --model uniform --prompt cott
+    unknown-name | unknown prompt 'cott' | Available: base, cue, cot | Did you mean 'cot'?
+a prompt twice | run data --provider baseline --model uniform --prompt base,base --out new
+    duplicate | base is named twice | --prompt | Name each prompt once
+samples in words | run data --provider baseline --model uniform --samples many
+    invalid-option | found 'many' | --samples | such as 50,50,20
+samples for other prompts | run data --provider baseline --model uniform --prompt base,cue,cot --samples 5,5
+    invalid-option | found 2 numbers for 3 prompts | --samples | Give one number, or one per prompt
+an unknown model of a baseline | run data --provider baseline --model unifrom
+    unknown-name | unknown baseline 'unifrom' | --model | Did you mean 'uniform'?
+a run into a folder with other files
+    run data --provider baseline --model uniform --samples 1 --prompt base --out photos
+    output-exists | photos is not empty and is not a run | --out | Name another folder
+    file photos/a.txt x | needs stamina filelock PIL
+a run into a file | run data --provider baseline --model uniform --samples 1 --prompt base --out photos/a.txt
+    output-exists | photos/a.txt is a file | --out | Name a folder | file photos/a.txt x | needs stamina filelock PIL
+a run into the folder of another run | run data --provider baseline --model center --samples 1 --prompt base --out new
+    different-settings | other settings | --out: new | Name another folder
+    before run data --provider baseline --model uniform --samples 1 --prompt base --out new --quiet
+    needs stamina filelock PIL
+a dataset without images | run lacking --provider openai --model gpt-4.1 --limit 1 --out new
+    missing-file | found no such file | lacking/images/soccer/1.jpg | expected an image file in lacking
+    env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+no dataset | run dat --provider baseline --model uniform
+    missing-file | found no such file | dat/scenes.jsonl | Name a dataset folder
+a file as a dataset | run data/scenes.jsonl --provider baseline --model uniform
+    missing-file | found no such file | data/scenes.jsonl/scenes.jsonl | Name a dataset folder
+a body that is not JSON | run data --provider openai --model gpt-4.1 --extra-body top_k=20
+    invalid-option | not JSON | --extra-body | expected a JSON object such as '{"top_k": 20}'
+a body with an option | run data --provider openai --model gpt-4.1 --extra-body {"temperature":1}
+    conflicting-options | must not set 'temperature' | --extra-body | Use --temperature instead
+    env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+a temperature that is too high | run data --provider openai --model gpt-4.1 --temperature 9
+    invalid-option | found 9.0 | --temperature | expected 0 to 2
+    env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+an address without http | run data --provider openai --model gpt-4.1 --base-url localhost:8000
+    invalid-option | found 'localhost:8000' | --base-url | such as http://localhost:8000/v1
+    env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+a password in an address | run data --provider openai --model gpt-4.1 --base-url https://me:secret@example.org/v1
+    invalid-option | must not contain a user | --base-url | set keys as environment variables
+    env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+an API of another provider | run data --provider baseline --model uniform --api chat
+    unsupported-option | has only one API | --api | Remove --api
+a folder that is not a run | reparse photos
+    wrong-folder | photos is not the folder of a run | it has no run.sqlite | Name the --out folder of `spotball run`
+    file photos/a.txt x
+replies without a batch | batch import photos photos/a.txt
+    wrong-folder | photos contains no batch | photos | Name the --out folder of `spotball batch export`
+    file photos/a.txt x
+a batch without a model | batch export data --format openai --out new
+    missing-option | needs the name of the model | --format openai | Add --model NAME | needs stamina filelock PIL
 
-MISTAKES = (
-    # Runs
-    Mistake(
-        "no key",
-        f"{_MODEL} --limit 1 --out new",
-        what="openai needs a key",
-        where="environment variable",
-        code="missing-key",
-        fix="Set the environment variable OPENAI_API_KEY",
-        env={"OPENAI_API_KEY": ""},
-        needs=_HTTP,
-    ),
-    Mistake(
-        "an unknown provider",
-        "run data --provider opnai --model gpt-4.1",
-        what="unknown provider 'opnai'",
-        where="Available: anthropic",
-        code="unknown-name",
-        fix="Did you mean 'openai'?",
-    ),
-    Mistake(
-        "no model",
-        "run data --provider openai",
-        what="add --provider NAME and --model NAME",
-        where="--model",
-        code="missing-option",
-        fix="or --preset NAME",
-    ),
-    Mistake(
-        "an unknown preset",
-        "run data --preset gpt4",
-        what="unknown preset 'gpt4'",
-        where="--preset",
-        code="unknown-name",
-        fix="Did you mean 'gpt'?",
-    ),
-    Mistake(
-        "an unknown prompt",
-        "run data --provider baseline --model uniform --prompt cott",
-        what="unknown prompt 'cott'",
-        where="Available: base, cue, cot",
-        code="unknown-name",
-        fix="Did you mean 'cot'?",
-    ),
-    Mistake(
-        "a prompt twice",
-        "run data --provider baseline --model uniform --prompt base,base --out new",
-        what="base is named twice",
-        where="--prompt",
-        code="duplicate",
-        fix="Name each prompt once",
-    ),
-    Mistake(
-        "samples in words",
-        "run data --provider baseline --model uniform --samples many",
-        what="found 'many'",
-        where="--samples",
-        code="invalid-option",
-        fix="such as 50,50,20",
-    ),
-    Mistake(
-        "samples for other prompts",
-        "run data --provider baseline --model uniform --prompt base,cue,cot --samples 5,5",
-        what="found 2 numbers for 3 prompts",
-        where="--samples",
-        code="invalid-option",
-        fix="Give one number, or one per prompt",
-    ),
-    Mistake(
-        "an unknown model of a baseline",
-        "run data --provider baseline --model unifrom",
-        what="unknown baseline 'unifrom'",
-        where="--model",
-        code="unknown-name",
-        fix="Did you mean 'uniform'?",
-    ),
-    Mistake(
-        "a run into a folder with other files",
-        f"{_RUN} --out photos",
-        what="photos is not empty and is not a run",
-        where="--out",
-        code="output-exists",
-        fix="Name another folder",
-        files=_OTHER,
-        needs=_STORE,
-    ),
-    Mistake(
-        "a run into a file",
-        f"{_RUN} --out photos/a.txt",
-        what="photos/a.txt is a file",
-        where="--out",
-        code="output-exists",
-        fix="Name a folder",
-        files=_OTHER,
-        needs=_STORE,
-    ),
-    Mistake(
-        "a run into the folder of another run",
-        "run data --provider baseline --model center --samples 1 --prompt base --out new",
-        what="other settings",
-        where="--out: new",
-        code="different-settings",
-        fix="Name another folder",
-        before=f"{_RUN} --out new --quiet",
-        needs=_STORE,
-    ),
-    Mistake(
-        "a dataset without images",
-        "run lacking --provider openai --model gpt-4.1 --limit 1 --out new",
-        what="found no such file",
-        where="lacking/images/soccer/1.jpg",
-        code="missing-file",
-        fix="expected an image file in lacking",
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "no dataset",
-        "run dat --provider baseline --model uniform",
-        what="found no such file",
-        where="dat/scenes.jsonl",
-        code="missing-file",
-        fix="Name a dataset folder",
-    ),
-    Mistake(
-        "a file as a dataset",
-        "run data/scenes.jsonl --provider baseline --model uniform",
-        what="found no such file",
-        where="data/scenes.jsonl/scenes.jsonl",
-        code="missing-file",
-        fix="Name a dataset folder",
-    ),
-    Mistake(
-        "a body that is not JSON",
-        f"{_MODEL} --extra-body top_k=20",
-        what="not JSON",
-        where="--extra-body",
-        code="invalid-option",
-        fix="""expected a JSON object such as '{"top_k": 20}'""",
-    ),
-    Mistake(
-        "a body with an option",
-        f'{_MODEL} --extra-body {{"temperature":1}}',
-        what="must not set 'temperature'",
-        where="--extra-body",
-        code="conflicting-options",
-        fix="Use --temperature instead",
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "a temperature that is too high",
-        f"{_MODEL} --temperature 9",
-        what="found 9.0",
-        where="--temperature",
-        code="invalid-option",
-        fix="expected 0 to 2",
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "an address without http",
-        f"{_MODEL} --base-url localhost:8000",
-        what="found 'localhost:8000'",
-        where="--base-url",
-        code="invalid-option",
-        fix="such as http://localhost:8000/v1",
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "a password in an address",
-        f"{_MODEL} --base-url https://me:secret@example.org/v1",
-        what="must not contain a user",
-        where="--base-url",
-        code="invalid-option",
-        fix="set keys as environment variables",
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "an API of another provider",
-        "run data --provider baseline --model uniform --api chat",
-        what="has only one API",
-        where="--api",
-        code="unsupported-option",
-        fix="Remove --api",
-    ),
-    Mistake(
-        "a folder that is not a run",
-        "reparse photos",
-        what="photos is not the folder of a run",
-        where="it has no run.sqlite",
-        code="wrong-folder",
-        fix="Name the --out folder of `spotball run`",
-        files=_OTHER,
-    ),
-    Mistake(
-        "replies without a batch",
-        "batch import photos photos/a.txt",
-        what="photos contains no batch",
-        where="photos",
-        code="wrong-folder",
-        fix="Name the --out folder of `spotball batch export`",
-        files=_OTHER,
-    ),
-    Mistake(
-        "a batch without a model",
-        "batch export data --format openai --out new",
-        what="needs the name of the model",
-        where="--format openai",
-        code="missing-option",
-        fix="Add --model NAME",
-        needs=_STORE,
-    ),
-    # Replies from other tools
-    Mistake(
-        "no column of replies",
-        "parse raw.csv --scenes data/scenes.jsonl --out o.jsonl",
-        what="found the columns image, answer text",
-        where="raw.csv:2",
-        code="missing-column",
-        fix="--reply",
-        files={"raw.csv": "image,answer text\n1,D5\n"},
-    ),
-    Mistake(
-        "an unknown column of replies",
-        "parse raw.csv --scenes data/scenes.jsonl --reply respons --out o.jsonl",
-        what="found no such column",
-        where="raw.csv:2: respons",
-        code="missing-column",
-        fix="Did you mean 'response'?",
-        files=_REPLIES,
-    ),
-    Mistake(
-        "responses with an unknown ending",
-        "parse raw.csv --scenes data/scenes.jsonl --out o.txt",
-        what="found o.txt",
-        where="--out",
-        code="unsupported-format",
-        fix="expected a file name ending in .jsonl, .csv, .parquet",
-        files=_REPLIES,
-    ),
-    Mistake(
-        "an unknown layout",
-        "parse raw.csv --scenes data/scenes.jsonl --layout vlmeval --out o.jsonl",
-        what="'vlmeval' is not one of",
-        where="--layout",
-        fix="'vlmevalkit'",
-        files=_REPLIES,
-    ),
-    Mistake(
-        "a log that is not there",
-        "import-inspect logs.eval --out o.jsonl",
-        what="found no such file",
-        where="logs.eval",
-        code="missing-file",
-        fix="Check the path",
-    ),
-    # Rationales
-    Mistake(
-        "responses without rationales",
-        "reasoning data --embedder openai --dry-run",
-        what="found none in 6 responses",
-        where="data/responses-human.jsonl",
-        code="invalid-value",
-        fix="expected rationales in the column `reasoning`",
-    ),
-    Mistake(
-        "an unknown embedder",
-        "reasoning rationales --embedder opnai --dry-run",
-        what="unknown embedder 'opnai'",
-        where="Available: gemini",
-        code="unknown-name",
-        fix="Did you mean 'openai'?",
-    ),
-    Mistake(
-        "unknown templates",
-        "reasoning rationales --embedder openai --templates pose-gase --dry-run",
-        what="unknown templates 'pose-gase'",
-        where="Available: pose-gaze",
-        code="unknown-name",
-        fix="Did you mean 'pose-gaze'?",
-    ),
-    # Gaze
-    Mistake(
-        "trials with a misspelled column",
-        "gaze analyze t.csv",
-        what="found an unknown column",
-        where="t.csv: prompt",
-        code="unknown-column",
-        fix="Rename the unknown column to prompt_id",
-        files={"t.csv": "respondent,stimulus_id,prompt,choice\nm,s1,1,cup\n"},
-    ),
-    Mistake(
-        "predictions as trials",
-        "gaze analyze t.csv",
-        what="found the columns image, cell",
-        where="t.csv: stimulus_id",
-        code="missing-column",
-        fix="Rename or add the column",
-        files={"t.csv": "image,cell\n1,D5\n"},
-    ),
-    Mistake(
-        "no trials",
-        "gaze analyze trials.csv",
-        what="found no such file",
-        where="trials.csv",
-        code="missing-file",
-        fix="Check the path",
-    ),
-    Mistake(
-        "a level above 1",
-        "gaze analyze trials.csv --alpha 5",
-        what="found 5",
-        where="--alpha",
-        code="invalid-option",
-        fix="such as 0.05",
-    ),
-    Mistake(
-        "an unknown observer",
-        "gaze power compromize --simulations 1",
-        what="unknown observer 'compromize'",
-        where="OBSERVER",
-        code="unknown-name",
-        fix="Did you mean 'compromise'?",
-    ),
-    Mistake(
-        "numbers of prompts in words",
-        "gaze power eye --prompts many",
-        what="found 'many'",
-        where="--prompts",
-        code="invalid-option",
-        fix="such as 1,4,16",
-    ),
-    Mistake(
-        "an unknown gaze prompt",
-        f"{_ASK} --prompt mian",
-        what="unknown prompt 'mian'",
-        where="--prompt",
-        code="unknown-name",
-        fix="Did you mean 'main'?",
-        files={"s.csv": "@stimuli"},
-    ),
-    Mistake(
-        "an unknown view",
-        _ASK,
-        what="found 'above'",
-        where="s.csv:2: view",
-        code="invalid-value",
-        fix="expected front, left or right",
-        files={"s.csv": "@stimuli of an unknown view"},
-    ),
-    Mistake(
-        "stimuli without objects",
-        _ASK,
-        what="found nothing",
-        where="s.csv:2: objects",
-        code="invalid-value",
-        fix="different names, joined by +",
-        files={"s.csv": "@stimuli without objects"},
-    ),
-    Mistake(
-        "a target that is not an object",
-        _ASK,
-        what="found 'vase'",
-        where="s.csv:2: gaze_target",
-        code="invalid-value",
-        fix="expected one of cup, ball",
-        files={"s.csv": "@stimuli with an unknown target"},
-    ),
-    Mistake(
-        "no folder of photos",
-        "gaze ask s.csv --provider openai --model gpt-4o --out new",
-        what="needs the photos",
-        where="--images",
-        code="missing-option",
-        fix="Add --images DIR",
-        files={"s.csv": "@stimuli"},
-        env=_KEY,
-        needs=_HTTP,
-    ),
-    Mistake(
-        "a folder that is not a run about gaze",
-        "gaze match photos",
-        what="photos is not the folder of a run",
-        where="it has no run.sqlite",
-        code="wrong-folder",
-        fix="Name the --out folder of `spotball gaze ask`",
-        files=_OTHER,
-    ),
-    Mistake(
-        "points in pixels",
-        "gaze points s.csv p.csv --out o.csv",
-        what="found 320, 200",
-        where="p.csv:2: x, y",
-        code="invalid-value",
-        fix="from 0 to 1",
-        files={"s.csv": "@stimuli", "p.csv": "stimulus_id,x,y\ns1,320,200\n"},
-    ),
-    # The human study
-    Mistake(
-        "a study that exists",
-        "study init data --out st",
-        what="already exists",
-        where="st/study.toml",
-        code="output-exists",
-        fix="Name another folder with --out",
-        files={"st/study.toml": ""},
-        needs=("markdown_it",),
-    ),
-    Mistake(
-        "a sport that the dataset lacks",
-        "study init data --sport socer --out st",
-        what="unknown sport 'socer'",
-        where="--sport",
-        code="unknown-name",
-        fix="Did you mean 'soccer'?",
-        needs=("markdown_it",),
-    ),
-    Mistake(
-        "more images than the dataset has",
-        "study init data --images 99 --out st",
-        what="found 99",
-        where="--images",
-        code="invalid-option",
-        fix="expected 1 to 3, the number of images of soccer with a hidden ball",
-        needs=("markdown_it",),
-    ),
-    Mistake(
-        "placeholders in a study",
-        "study check st",
-        what="the text still contains placeholders: AMOUNT",
-        where="st/study.toml: pay.base",
-        fix="Replace them with your own text",
-        before="study init data --out st --quiet",
-        status=1,
-        needs=("markdown_it", "PIL"),
-    ),
-    Mistake(
-        "a folder that is not a study",
-        "study serve photos",
-        what="found no such file",
-        where="photos/study.toml",
-        code="missing-file",
-        fix="that `spotball study init` made",
-        files=_OTHER,
-        needs=("uvicorn", "starlette", "markdown_it"),
-    ),
-    Mistake(
-        "neither a study nor the demo",
-        "study serve",
-        what="STUDY is missing",
-        where="the folder of a study",
-        code="missing-option",
-        fix="or add --demo",
-    ),
-    Mistake(
-        "a name as a proxy",
-        "study serve --demo --proxy nginx",
-        what="found nginx",
-        where="--proxy",
-        code="invalid-option",
-        fix="such as 127.0.0.1",
-        needs=("uvicorn", "starlette", "markdown_it"),
-    ),
-    Mistake(
-        "a public address without https",
-        "study serve --demo --public-url example.org/study",
-        what="found example.org/study",
-        where="--public-url",
-        code="invalid-option",
-        fix="such as https://example.org/study/",
-        needs=("uvicorn", "starlette", "markdown_it"),
-    ),
-    Mistake(
-        "an unknown rule of exclusion",
-        "study status st --exclude fats",
-        what="unknown rule 'fats'",
-        where="--exclude",
-        code="unknown-name",
-        fix="Did you mean 'fast'?",
-        before="study init data --out st --quiet",
-        needs=("markdown_it", "PIL"),
-    ),
-    Mistake(
-        "a study without answers",
-        "study export st --out o",
-        what="no answers are stored",
-        where="st",
-        code="wrong-folder",
-        fix="Start the study with `spotball study serve st`",
-        before="study init data --out st --quiet",
-        needs=("markdown_it", "PIL"),
-    ),
-    Mistake(
-        "nobody to delete",
-        "study delete photos",
-        what="exactly one of",
-        where="--participant and --prolific, for the data of one person, and --pilot, for all pilots",
-        code="conflicting-options",
-        fix="use exactly one of",
-        files=_OTHER,
-    ),
-    Mistake(
-        "two groups to pay",
-        "study bonus photos --kept --all --out o.csv",
-        what="cannot be combined",
-        where="--kept and --all",
-        code="conflicting-options",
-        fix="Remove one of them",
-        files=_OTHER,
-    ),
-)
+# Replies from other tools
+no column of replies | parse raw.csv --scenes data/scenes.jsonl --out o.jsonl
+    missing-column | found the columns image, answer text | raw.csv:2 | --reply | file raw.csv image,answer text\n1,D5\n
+an unknown column of replies | parse raw.csv --scenes data/scenes.jsonl --reply respons --out o.jsonl
+    missing-column | found no such column | raw.csv:2: respons | Did you mean 'response'?
+    file raw.csv image,response\n1,D5\n
+responses with an unknown ending | parse raw.csv --scenes data/scenes.jsonl --out o.txt
+    unsupported-format | found o.txt | --out | expected a file name ending in .jsonl, .csv, .parquet
+    file raw.csv image,response\n1,D5\n
+an unknown layout | parse raw.csv --scenes data/scenes.jsonl --layout vlmeval --out o.jsonl
+    - | 'vlmeval' is not one of | --layout | 'vlmevalkit' | file raw.csv image,response\n1,D5\n
+a log that is not there | import-inspect logs.eval --out o.jsonl
+    missing-file | found no such file | logs.eval | Check the path
+
+# Rationales
+responses without rationales | reasoning data --embedder openai --dry-run
+    no-data | found none in 6 responses | data/responses-human.jsonl
+    expected rationales in the column `reasoning`
+an unknown embedder | reasoning rationales --embedder opnai --dry-run
+    unknown-name | unknown embedder 'opnai' | Available: gemini | Did you mean 'openai'?
+unknown templates | reasoning rationales --embedder openai --templates pose-gase --dry-run
+    unknown-name | unknown templates 'pose-gase' | Available: pose-gaze | Did you mean 'pose-gaze'?
+
+# Gaze
+trials with a misspelled column | gaze analyze t.csv
+    unknown-column | found an unknown column | t.csv: prompt | Rename the unknown column to prompt_id
+    file t.csv respondent,stimulus_id,prompt,choice\nm,s1,1,cup\n
+predictions as trials | gaze analyze t.csv
+    missing-column | found the columns image, cell | t.csv: stimulus_id | Rename or add the column
+    file t.csv image,cell\n1,D5\n
+no trials | gaze analyze trials.csv
+    missing-file | found no such file | trials.csv | Check the path
+a level above 1 | gaze analyze trials.csv --alpha 5
+    invalid-option | found 5 | --alpha | such as 0.05
+an unknown observer | gaze power compromize --simulations 1
+    unknown-name | unknown observer 'compromize' | OBSERVER | Did you mean 'compromise'?
+numbers of prompts in words | gaze power eye --prompts many
+    invalid-option | found 'many' | --prompts | such as 1,4,16
+an unknown gaze prompt | gaze ask s.csv --provider observer --model eye --out new --prompt mian
+    unknown-name | unknown prompt 'mian' | --prompt | Did you mean 'main'? | file s.csv @stimuli
+an unknown view | gaze ask s.csv --provider observer --model eye --out new
+    invalid-value | found 'above' | s.csv:2: view | expected front, left or right
+    file s.csv @stimuli of an unknown view
+stimuli without objects | gaze ask s.csv --provider observer --model eye --out new
+    invalid-value | found nothing | s.csv:2: objects | different names, joined by +
+    file s.csv @stimuli without objects
+a target that is not an object | gaze ask s.csv --provider observer --model eye --out new
+    invalid-value | found 'vase' | s.csv:2: gaze_target | expected one of cup, ball
+    file s.csv @stimuli with an unknown target
+no folder of photos | gaze ask s.csv --provider openai --model gpt-4o --out new
+    missing-option | needs the photos | --images | Add --images DIR
+    file s.csv @stimuli | env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
+a folder that is not a run about gaze | gaze match photos
+    wrong-folder | photos is not the folder of a run | it has no run.sqlite
+    Name the --out folder of `spotball gaze ask` | file photos/a.txt x
+points in pixels | gaze points s.csv p.csv --out o.csv
+    invalid-value | found 320, 200 | p.csv:2: x, y | from 0 to 1
+    file s.csv @stimuli | file p.csv stimulus_id,x,y\ns1,320,200\n
+
+# The human study
+a study that exists | study init data --out st
+    output-exists | already exists | st/study.toml | Name another folder with --out
+    file st/study.toml | needs markdown_it
+a sport that the dataset lacks | study init data --sport socer --out st
+    unknown-name | unknown sport 'socer' | --sport | Did you mean 'soccer'? | needs markdown_it
+more images than the dataset has | study init data --images 99 --out st
+    invalid-option | found 99 | --images | expected 1 to 3, the number of images of soccer with a hidden ball
+    needs markdown_it
+placeholders in a study | study check st
+    - | the text still contains placeholders: AMOUNT | st/study.toml: pay.base | Replace them with your own text
+    status 1 | before study init data --out st --quiet | needs markdown_it PIL
+a folder that is not a study | study serve photos
+    missing-file | found no such file | photos/study.toml | that `spotball study init` made
+    file photos/a.txt x | needs uvicorn starlette markdown_it
+neither a study nor the demo | study serve
+    missing-option | STUDY is missing | the folder of a study | or add --demo
+a name as a proxy | study serve --demo --proxy nginx
+    invalid-option | found nginx | --proxy | such as 127.0.0.1 | needs uvicorn starlette markdown_it
+a public address without https | study serve --demo --public-url example.org/study
+    invalid-option | found example.org/study | --public-url | such as https://example.org/study/
+    needs uvicorn starlette markdown_it
+an unknown rule of exclusion | study status st --exclude fats
+    unknown-name | unknown rule 'fats' | --exclude | Did you mean 'fast'?
+    before study init data --out st --quiet | needs markdown_it PIL
+a study without answers | study export st --out o
+    wrong-folder | no answers are stored | st | Start the study with `spotball study serve st`
+    before study init data --out st --quiet | needs markdown_it PIL
+nobody to delete | study delete photos
+    conflicting-options | exactly one of
+    --participant and --prolific, for the data of one person, and --pilot, for all pilots | use exactly one of
+    file photos/a.txt x
+two groups to pay | study bonus photos --kept --all --out o.csv
+    conflicting-options | cannot be combined | --kept and --all | Remove one of them | file photos/a.txt x
+""")

@@ -11,13 +11,21 @@ from tests.cli.process import spotball
 IMAGES = ("1", "2", "3")
 
 _STIMULI = "stimulus_id,view,proximity,objects,gaze_target,head_target,image\n"
+_SCENE = '{"sport":"soccer","image":"1","width":640,"height":360,"grid":{"rows":6,"cols":10},"ball_cells":["C2"]}\n'
+_REPLY = "The player looks left so I think the ball is near D5 or so"
 
-TEXTS = {
+TEXTS: dict[str, str | bytes] = {
+    "@Excel": b"PK\x03\x04\x14\x00\x06\x00\x08\x00",
+    "@Latin-1": "image,cell,respondent\n1,D5,Jörg\n".encode("latin-1"),
+    "@UTF-16": "image,cell\n1,D5\n2,D5\n3,D5\n".encode("utf-16"),
+    "@replies as cells": "image,cell\n" + "".join(f"{image},{_REPLY}\n" for image in IMAGES),
     "@scenes of two grids": "".join(
         f"{one.model_dump_json()}\n" for one in (scene("1"), scene("2", grid={"rows": 3, "cols": 4}))
     ),
     "@scenes as a list": f"[{scene('1').model_dump_json()},\n{scene('2').model_dump_json()}]\n",
-    "@scene": f"{scene('1').model_dump_json()}\n",
+    "@scene with a ball outside the grid": _SCENE.replace("C2", "Z9"),
+    "@scene without a height": _SCENE.replace('"height":360,', ""),
+    "@scene with a misspelled key": _SCENE.replace("}\n", ',"contol":true}\n'),
     "@stimuli": f"{_STIMULI}s1,front,1,cup+ball,cup,ball,s1.jpg\ns2,front,2,cup+ball,ball,cup,s2.jpg\n",
     "@stimuli of an unknown view": f"{_STIMULI}s1,above,1,cup+ball,cup,ball,s1.jpg\n",
     "@stimuli without objects": f"{_STIMULI}s1,front,1,,cup,ball,s1.jpg\n",

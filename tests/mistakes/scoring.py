@@ -2,782 +2,246 @@
 
 from __future__ import annotations
 
-from tests.mistakes.mistake import Mistake
+from tests.mistakes.mistake import read
 
-_OK = "image,cell\n1,D5\n2,D5\n3,D5\n"
-_SCORE = "score p.csv --scenes data/scenes.jsonl --bootstrap 0"
-_SCORE_JSON = "score p.jsonl --scenes data/scenes.jsonl --bootstrap 0"
-_RENAME = "Rename the "
-_SCENE = '{"sport":"soccer","image":"1","width":640,"height":360,"grid":{"rows":6,"cols":10},"ball_cells":["C2"]%s}\n'
-_MANY = "image,cell\n" + "".join(f"{i},{i * 7 % 60}\n" for i in (1, 2, 3))
+MISTAKES = read(r"""
+# Columns
+wrong name of the answer column | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    missing-column | found the columns image, answer | p.csv: cell
+    Add --columns cell=answer (in Python: columns={'cell': 'answer'}) | file p.csv image,answer\n1,D5\n
+wrong name of the image column | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    missing-column | found the columns img, cell | p.csv: image
+    Add --columns image=img (in Python: columns={'image': 'img'}) | file p.csv img,cell\n1,D5\n
+misspelled column | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-column | found an unknown column | p.csv: respondant | Rename the unknown column to respondent
+    file p.csv image,cell,respondant\n1,D5,me\n
+columns in capitals | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-column | found an unknown column | p.csv: Image | Rename the unknown column to image
+    file p.csv Image,Cell\n1,D5\n
+misspelled key in JSON Lines | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    unknown-column | found an unknown column | p.jsonl:2: promt | Rename the unknown column to prompt
+    file p.jsonl {"image":"1","cell":"D5","prompt":"cue"}\n{"image":"2","cell":"D5","promt":"cue"}\n
+semicolons between fields | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    wrong-file | found fields separated by semicolons | p.csv:1 | Save the file with commas
+    file p.csv image;cell\n1;D5\n
+tabs between fields | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    wrong-file | found fields separated by tabs | p.csv:1 | Save the file with commas | file p.csv image\tcell\n1\tD5\n
+row without a column | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    missing-column | found a column row without a column col | p.csv: col | Add the column col
+    file p.csv image,row\n1,3\n
+a column twice | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    duplicate | found two columns with this name | p.csv: cell | Remove or rename the other
+    file p.csv image,cell,cell\n1,D5,D6\n
+more fields than the header | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    invalid-csv | found 3 fields | p.csv:2 | expected 2 fields, as in the header | file p.csv image,cell\n1,D5,extra\n
 
-MISTAKES = (
-    # Columns
-    Mistake(
-        "wrong name of the answer column",
-        _SCORE,
-        what="found the columns image, answer",
-        where="p.csv: cell",
-        code="missing-column",
-        fix="Add --columns cell=answer (in Python: columns={'cell': 'answer'})",
-        files={"p.csv": "image,answer\n1,D5\n"},
-    ),
-    Mistake(
-        "wrong name of the image column",
-        _SCORE,
-        what="found the columns img, cell",
-        where="p.csv: image",
-        code="missing-column",
-        fix="Add --columns image=img (in Python: columns={'image': 'img'})",
-        files={"p.csv": "img,cell\n1,D5\n"},
-    ),
-    Mistake(
-        "misspelled column",
-        _SCORE,
-        what="found an unknown column",
-        where="p.csv: respondant",
-        code="unknown-column",
-        fix="Rename the unknown column to respondent",
-        files={"p.csv": "image,cell,respondant\n1,D5,me\n"},
-    ),
-    Mistake(
-        "columns in capitals",
-        _SCORE,
-        what="found an unknown column",
-        where="p.csv: Image",
-        code="unknown-column",
-        fix="Rename the unknown column to image",
-        files={"p.csv": "Image,Cell\n1,D5\n"},
-    ),
-    Mistake(
-        "misspelled key in JSON Lines",
-        _SCORE_JSON,
-        what="found an unknown column",
-        where="p.jsonl:2: promt",
-        code="unknown-column",
-        fix="Rename the unknown column to prompt",
-        files={"p.jsonl": '{"image":"1","cell":"D5","prompt":"cue"}\n{"image":"2","cell":"D5","promt":"cue"}\n'},
-    ),
-    Mistake(
-        "semicolons between fields",
-        _SCORE,
-        what="found fields separated by semicolons",
-        where="p.csv:1",
-        code="wrong-file",
-        fix="Save the file with commas",
-        files={"p.csv": "image;cell\n1;D5\n"},
-    ),
-    Mistake(
-        "tabs between fields",
-        _SCORE,
-        what="found fields separated by tabs",
-        where="p.csv:1",
-        code="wrong-file",
-        fix="Save the file with commas",
-        files={"p.csv": "image\tcell\n1\tD5\n"},
-    ),
-    Mistake(
-        "row without a column",
-        _SCORE,
-        what="found a column row without a column col",
-        where="p.csv: col",
-        code="missing-column",
-        fix="Add the column col",
-        files={"p.csv": "image,row\n1,3\n"},
-    ),
-    Mistake(
-        "a column twice",
-        _SCORE,
-        what="found two columns with this name",
-        where="p.csv: cell",
-        code="duplicate",
-        fix="Remove or rename the other",
-        files={"p.csv": "image,cell,cell\n1,D5,D6\n"},
-    ),
-    Mistake(
-        "more fields than the header",
-        _SCORE,
-        what="found 3 fields",
-        where="p.csv:2",
-        code="invalid-csv",
-        fix="expected 2 fields, as in the header",
-        files={"p.csv": "image,cell\n1,D5,extra\n"},
-    ),
-    # Files
-    Mistake(
-        "an Excel file",
-        "score p.xlsx --scenes data/scenes.jsonl",
-        what="found a file ending in .xlsx",
-        where="p.xlsx",
-        code="wrong-file",
-        fix="Save the spreadsheet as CSV and retry",
-        files={"p.xlsx": b"PK\x03\x04"},
-    ),
-    Mistake(
-        "an Excel file renamed to CSV",
-        _SCORE,
-        what="found an Excel or zip file",
-        where="p.csv",
-        code="unreadable-file",
-        fix="Save the spreadsheet as CSV",
-        files={"p.csv": b"PK\x03\x04\x14\x00\x06\x00\x08\x00"},
-    ),
-    Mistake(
-        "a zip file",
-        "score p.zip --scenes data/scenes.jsonl",
-        what="found a file ending in .zip",
-        where="p.zip",
-        code="wrong-file",
-        fix="Unpack the file and retry",
-        files={"p.zip": b"PK\x03\x04"},
-    ),
-    Mistake(
-        "a text file",
-        "score p.txt --scenes data/scenes.jsonl",
-        what="found a file ending in .txt",
-        where="p.txt",
-        code="wrong-file",
-        fix="Save the responses as CSV or JSON Lines",
-        files={"p.txt": _OK},
-    ),
-    Mistake(
-        "JSON Lines named .json",
-        "score p.json --scenes data/scenes.jsonl",
-        what="expected valid JSON",
-        where="p.json:2",
-        code="invalid-json",
-        fix="If the file has one object per line, rename it so that its name ends in .jsonl",
-        files={"p.json": '{"image":"1","cell":"D5"}\n{"image":"2","cell":"D5"}\n'},
-    ),
-    Mistake(
-        "a single record as JSON",
-        "score p.json --scenes data/scenes.jsonl",
-        what="found an object with the keys image, cell",
-        where="p.json: file",
-        code="wrong-file",
-        fix='Write a list of records, such as [{"image": "1", "cell": "D5"}]',
-        files={"p.json": '{"image":"1","cell":"D5"}'},
-    ),
-    Mistake(
-        "a JSON list named .jsonl",
-        _SCORE_JSON,
-        what="expected a JSON object",
-        where="p.jsonl:1",
-        code="invalid-json",
-        fix="Write one object per line. Remove brackets",
-        files={"p.jsonl": '[{"image":"1","cell":"D5"},\n {"image":"2","cell":"D5"}]'},
-    ),
-    Mistake(
-        "indented JSON named .jsonl",
-        _SCORE_JSON,
-        what="expected a JSON object",
-        where="p.jsonl:1",
-        code="invalid-json",
-        fix="Write one object per line",
-        files={"p.jsonl": '{\n "image":"1",\n "cell":"D5"\n}\n'},
-    ),
-    Mistake(
-        "commas at the ends of JSON Lines",
-        _SCORE_JSON,
-        what="expected a JSON object",
-        where="p.jsonl:1",
-        code="invalid-json",
-        fix="Remove brackets around the list and commas at the ends of lines",
-        files={"p.jsonl": '{"image":"1","cell":"D5"},\n{"image":"2","cell":"D5"},\n'},
-    ),
-    Mistake(
-        "a report of scores",
-        "score report.json --scenes data/scenes.jsonl",
-        what="A report of `spotball score` does not contain responses",
-        where="report.json",
-        code="wrong-file",
-        fix="Name the file of responses",
-    ),
-    Mistake(
-        "an empty file",
-        _SCORE,
-        what="found an empty file",
-        where="p.csv",
-        code="no-data",
-        fix="Check the program that wrote the file",
-        files={"p.csv": ""},
-    ),
-    Mistake(
-        "a header without rows",
-        _SCORE,
-        what="found no responses",
-        where="p.csv",
-        code="no-data",
-        fix="Add a row for each answer",
-        files={"p.csv": "image,cell\n"},
-    ),
-    Mistake(
-        "a misspelled file",
-        "score prediction.csv --scenes data/scenes.jsonl",
-        what="found no such file",
-        where="prediction.csv",
-        code="missing-file",
-        fix="Did you mean 'predictions.csv'?",
-        files={"predictions.csv": _OK},
-    ),
-    Mistake(
-        "Latin-1",
-        _SCORE,
-        what="found byte 0xf6, which is not UTF-8",
-        where="p.csv:2",
-        code="unreadable-file",
-        fix="Save the file as UTF-8",
-        files={"p.csv": "image,cell,respondent\n1,D5,Jörg\n".encode("latin-1")},
-    ),
-    Mistake(
-        "UTF-16",
-        _SCORE,
-        what="which is not UTF-8",
-        where="p.csv:1",
-        code="unreadable-file",
-        fix="Save the file as UTF-8",
-        files={"p.csv": _OK.encode("utf-16")},
-    ),
-    Mistake(
-        "a folder without responses",
-        "score photos",
-        what="found no responses file",
-        where="photos: folder",
-        code="wrong-folder",
-        fix="Name a dataset folder or a responses file",
-        files={"photos/1.jpg": b"x"},
-    ),
-    Mistake(
-        "the same dataset twice",
-        "score data data",
-        what="found a file that was given twice",
-        where="data/responses-human.jsonl",
-        code="duplicate",
-        fix="Name it once",
-    ),
-    # Answers
-    Mistake(
-        "indices of cells",
-        _SCORE,
-        what="found 3 of 3 answers without a readable cell",
-        where="p.csv:2: cell",
-        fix="Write each cell as row letter and column number",
-        files={"p.csv": _MANY},
-        status=0,
-    ),
-    Mistake(
-        "free text as cells",
-        _SCORE,
-        what="without a readable cell",
-        where="p.csv:2: cell",
-        fix="Write each cell as row letter and column number",
-        files={"p.csv": "image,cell\n1,maybe D5\n2,unclear\n3,left\n"},
-        status=0,
-    ),
-    Mistake(
-        "whole replies as cells",
-        _SCORE,
-        what="cells that look like full replies",
-        where="p.csv:2: cell",
-        fix="Extract the cell from each reply with `spotball parse`",
-        files={
-            "p.csv": "image,cell\n"
-            + "".join(f"{i},The player looks left so I think the ball is near D5 or so\n" for i in (1, 2, 3))
-        },
-        status=0,
-    ),
-    Mistake(
-        "rows that count from 0",
-        _SCORE,
-        what="found row or column 0",
-        where="p.csv:2: row, col",
-        fix="add 1 to each",
-        files={"p.csv": "image,row,col\n1,0,3\n2,5,9\n3,2,2\n"},
-        status=0,
-    ),
-    Mistake(
-        "columns of cells that count from 0",
-        _SCORE,
-        what="found row or column 0",
-        where="p.csv:2: cell",
-        fix="add 1 to each",
-        files={"p.csv": "image,cell\n1,A0\n2,F9\n3,C2\n"},
-        status=0,
-    ),
-    Mistake(
-        "rows and columns swapped",
-        _SCORE,
-        what="cells outside the grid (line 2: row 10 col 3",
-        where="p.csv:2: row, col",
-        fix="expected cells from A1 to F10",
-        files={"p.csv": "image,row,col\n1,10,3\n2,9,6\n3,2,2\n"},
-        status=0,
-    ),
-    Mistake(
-        "cells outside the grid",
-        _SCORE,
-        what="2 of 3 cells outside the grid",
-        where="p.csv:2: cell",
-        fix="expected cells from A1 to F10",
-        files={"p.csv": "image,cell\n1,G5\n2,D11\n3,C2\n"},
-        status=0,
-    ),
-    Mistake(
-        "x and y swapped",
-        _SCORE,
-        what="points outside the image",
-        where="p.csv:2: x, y",
-        fix="expected points inside the image of 640 x 360 pixels",
-        files={"p.csv": "image,x,y\n1,100,500\n2,200,600\n3,20,30\n"},
-        status=0,
-    ),
-    Mistake(
-        "points as shares",
-        _SCORE,
-        what="found values between 0 and 1 in all 3 points",
-        where="p.csv:2: x, y",
-        fix="Multiply x by the width",
-        files={"p.csv": "image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n"},
-        status=0,
-    ),
-    Mistake(
-        "two kinds of answers",
-        _SCORE,
-        what="found values for cell, x and y",
-        where="p.csv:2: cell",
-        code="invalid-value",
-        fix="Leave the other columns empty",
-        files={"p.csv": "image,cell,x,y\n1,D5,20,20\n"},
-    ),
-    Mistake(
-        "probabilities that do not add up to 1",
-        _SCORE_JSON,
-        what="found a sum of 0.9",
-        where="p.jsonl:1: probabilities",
-        code="invalid-distribution",
-        fix="Divide the probabilities of each answer by their sum",
-        files={"p.jsonl": '{"image":"1","probabilities":{"D5":0.5,"C2":0.4}}\n'},
-    ),
-    Mistake(
-        "log probabilities",
-        _SCORE_JSON,
-        what="found -0.5",
-        where="p.jsonl:1: probabilities",
-        code="invalid-distribution",
-        fix="Convert scores or log probabilities",
-        files={"p.jsonl": '{"image":"1","probabilities":{"D5":1.5,"C2":-0.5}}\n'},
-    ),
-    Mistake(
-        "too few probabilities",
-        _SCORE_JSON,
-        what="found 2 numbers",
-        where="p.jsonl:1: probabilities",
-        code="invalid-distribution",
-        fix="List the cells row by row",
-        files={"p.jsonl": '{"image":"1","probabilities":[0.5,0.5]}\n'},
-    ),
-    Mistake(
-        "percentages",
-        _SCORE_JSON,
-        what="found a sum of 100.0",
-        where="p.jsonl:1: probabilities",
-        code="invalid-distribution",
-        fix="Divide the probabilities of each answer by their sum",
-        files={"p.jsonl": '{"image":"1","probabilities":{"D5":60,"C2":40}}\n'},
-    ),
-    # Names
-    Mistake(
-        "unknown images",
-        _SCORE,
-        what="found '99'; '98'",
-        where="p.csv:3: image",
-        code="unknown-image",
-        fix="Use the ids of the scenes file",
-        files={"p.csv": "image,cell\n1,D5\n99,D5\n98,D5\n"},
-    ),
-    Mistake(
-        "paths as images",
-        _SCORE,
-        what="found 'images/soccer/1.jpg'",
-        where="p.csv:2: image",
-        code="unknown-image",
-        fix="such as '1'. Use the ids of the scenes file",
-        files={"p.csv": "image,cell\nimages/soccer/1.jpg,D5\n"},
-    ),
-    Mistake(
-        "file names as images",
-        _SCORE,
-        what="image ids with a file extension",
-        where="p.csv:2: image",
-        fix="expected ids as in the scenes file, such as '1'. The extensions are ignored",
-        files={"p.csv": "image,cell\n1.jpg,D5\n2.jpg,D5\n"},
-        status=0,
-    ),
-    Mistake(
-        "an unknown sport",
-        _SCORE,
-        what="found '1' of football",
-        where="p.csv:2: image",
-        code="unknown-image",
-        fix="soccer has 3 images, such as '1'. Use the ids of the scenes file",
-        files={"p.csv": "sport,image,cell\nfootball,1,D5\n"},
-    ),
-    Mistake(
-        "a sample twice",
-        _SCORE,
-        what="found a second sample 1 of p for image soccer/1",
-        where="p.csv:3: sample",
-        code="duplicate",
-        fix="Number repeated answers 1, 2, 3",
-        files={"p.csv": "image,cell,sample\n1,D5,1\n1,C2,1\n"},
-    ),
-    Mistake(
-        "a word as a sample",
-        _SCORE,
-        what="found 'first'",
-        where="p.csv:2: sample",
-        code="invalid-value",
-        fix="Number the samples of each image 1, 2, 3",
-        files={"p.csv": "image,cell,sample\n1,D5,first\n"},
-    ),
-    Mistake(
-        "an unknown kind of respondent",
-        _SCORE,
-        what="found 'llm'",
-        where="p.csv:2: kind",
-        code="invalid-value",
-        fix="expected human or model or baseline",
-        files={"p.csv": "image,cell,kind\n1,D5,llm\n"},
-    ),
-    # Scenes
-    Mistake(
-        "no scenes",
-        "score p.csv",
-        what="found none",
-        where="p.csv: scenes",
-        code="missing-truth",
-        fix="Add --scenes FILE",
-        files={"p.csv": _OK},
-    ),
-    Mistake(
-        "a folder as scenes",
-        "score p.csv --scenes data",
-        what="found a folder",
-        where="data: file",
-        code="wrong-file",
-        fix="Give the path of the file scenes.jsonl in this folder",
-        files={"p.csv": _OK},
-    ),
-    Mistake(
-        "responses as scenes",
-        "score p.csv --scenes p.csv",
-        what="found a CSV file",
-        where="p.csv: file",
-        code="wrong-file",
-        fix="Name the prediction files before --scenes",
-        files={"p.csv": _OK},
-    ),
-    Mistake(
-        "scenes as responses",
-        "score data/scenes.jsonl --scenes data/scenes.jsonl",
-        what="found the columns sport, image, width",
-        where="data/scenes.jsonl: cell",
-        code="missing-column",
-        fix=_RENAME,
-    ),
-    Mistake(
-        "scenes as a JSON list",
-        "score p.csv --scenes s.json",
-        what="found a JSON list",
-        where="s.json:1",
-        code="invalid-json",
-        fix="Write one scene per line",
-        files={"p.csv": _OK, "s.json": "@scenes as a list"},
-    ),
-    Mistake(
-        "scenes of two grids",
-        "score p.csv --scenes s.jsonl",
-        what="grids of different sizes (3 x 4, 6 x 10)",
-        where="the scenes",
-        code="different-grids",
-        fix="Split them by grid size",
-        files={"p.csv": "image,cell\n1,D5\n", "s.jsonl": "@scenes of two grids"},
-    ),
-    Mistake(
-        "a ball outside the grid",
-        "score p.csv --scenes s.jsonl",
-        what="'Z9' is outside the grid",
-        where="s.jsonl:1",
-        code="invalid-value",
-        fix="whose cells run from A1 to F10",
-        files={"p.csv": _OK, "s.jsonl": _SCENE.replace("C2", "Z9") % ""},
-    ),
-    Mistake(
-        "a key of a scene missing",
-        "score p.csv --scenes s.jsonl",
-        what="found nothing",
-        where="s.jsonl:1: height",
-        code="missing-value",
-        fix="Add height",
-        files={"p.csv": _OK, "s.jsonl": _SCENE.replace('"height":360,', "") % ""},
-    ),
-    Mistake(
-        "a key of a scene misspelled",
-        "score p.csv --scenes s.jsonl",
-        what="expected a known key",
-        where="s.jsonl:1: contol",
-        code="unknown-key",
-        fix="Did you mean 'control'?",
-        files={"p.csv": _OK, "s.jsonl": _SCENE % ',"contol":true'},
-    ),
-    # Options
-    Mistake(
-        "an unknown metric",
-        "score data --metrics acuracy --bootstrap 0",
-        what="unknown metric 'acuracy'",
-        where="--metrics",
-        code="unknown-name",
-        fix="Did you mean 'accuracy'?",
-    ),
-    Mistake(
-        "an unknown reference",
-        "score data --reference humans --bootstrap 0",
-        what="unknown respondent 'humans'",
-        where="reference",
-        code="unknown-name",
-        fix="Did you mean 'human'?",
-    ),
-    Mistake(
-        "an unknown part of a group",
-        "score data --by respondant --bootstrap 0",
-        what="unknown part 'respondant'",
-        where="--by",
-        code="unknown-name",
-        fix="Did you mean 'respondent'?",
-    ),
-    Mistake(
-        "a sport that was not scored",
-        "score data --sport socer --bootstrap 0",
-        what="unknown sport 'socer'",
-        where="--sport",
-        code="unknown-name",
-        fix="Did you mean 'soccer'?",
-    ),
-    Mistake(
-        "a misspelled option",
-        "score data --refrence human",
-        what="No such option",
-        where="--refrence",
-        fix="--reference",
-    ),
-    Mistake(
-        "an unknown choice",
-        "score data --images commn",
-        what="'commn' is not one of 'shared', 'all'",
-        where="--images",
-        fix="Try 'spotball score -h' for help",
-    ),
-    Mistake(
-        "a negative number",
-        "score data --bootstrap -5",
-        what="Invalid value for '--bootstrap'",
-        where="--bootstrap",
-        fix="Try 'spotball score -h' for help",
-    ),
-    Mistake(
-        "an ending without a form",
-        "score data --out scores.pdf --bootstrap 0",
-        what="the ending .pdf is not supported",
-        where="--out",
-        code="unsupported-format",
-        fix="Use .json, .csv, .md, .tex, or add --format",
-    ),
-    Mistake(
-        "people without participants",
-        "score data --cluster participant --bootstrap 20",
-        what="the responses have no participants",
-        where="images were resampled",
-        fix="Add a column `participant`",
-        status=0,
-    ),
-    Mistake(
-        "a misspelled command",
-        "scroe data",
-        what="No such command 'scroe'",
-        where="spotball",
-        fix="Did you mean 'score'",
-    ),
-    # Comparisons and reports
-    Mistake(
-        "one respondent to compare",
-        "compare data --a me",
-        what="Missing option",
-        where="--b",
-        fix="Try 'spotball compare -h' for help",
-    ),
-    Mistake(
-        "an unknown respondent to compare",
-        "compare data --a mee --b human",
-        what="unknown respondent 'mee'",
-        where="Available: human, human/base, me, me/base",
-        code="unknown-name",
-        fix="Did you mean 'me'?",
-    ),
-    Mistake(
-        "an unknown prompt to compare",
-        "compare data --a me/bas --b human",
-        what="unknown respondent 'me/bas'",
-        where="Available: human, human/base, me, me/base",
-        code="unknown-name",
-        fix="Did you mean 'me/base'?",
-    ),
-    Mistake(
-        "a respondent compared with itself",
-        "compare data --a me --b me",
-        what="me and me contain the same answers",
-        where="--a and --b",
-        code="invalid-option",
-        fix="Name two different respondents",
-    ),
-    Mistake(
-        "no images in common",
-        "compare p.csv q.csv --a p --b q --scenes data/scenes.jsonl",
-        what="no scored images in common",
-        where="p and q",
-        code="no-data",
-        fix="Compare respondents that answered the same images",
-        files={"p.csv": "image,cell\n1,D5\n", "q.csv": "image,cell\n2,D5\n"},
-    ),
-    Mistake(
-        "a report into a folder with other files",
-        "report data --out mine --bootstrap 0",
-        what="is not empty and is not an earlier report: it contains thesis.txt",
-        where="--out",
-        code="output-exists",
-        fix="Name another folder",
-        files={"mine/thesis.txt": "x"},
-        needs=("matplotlib", "jinja2", "PIL"),
-    ),
-    Mistake(
-        "a report into a file",
-        "report data --out mine.html --bootstrap 0",
-        what="mine.html is a file",
-        where="--out",
-        code="output-exists",
-        fix="Name another folder",
-        files={"mine.html": "x"},
-        needs=("matplotlib", "jinja2", "PIL"),
-    ),
-    Mistake(
-        "a report without a folder",
-        "report data",
-        what="Missing option",
-        where="--out",
-        fix="Try 'spotball report -h' for help",
-    ),
-    Mistake(
-        "a report before a report",
-        "report data --before report.json --out new --bootstrap 0",
-        what="which cannot be paired by image",
-        where="report.json",
-        code="wrong-file",
-        fix="Name the dataset or the responses of this report with --before",
-        needs=("matplotlib", "jinja2", "PIL"),
-    ),
-    Mistake(
-        "a leaderboard without reports",
-        "leaderboard photos --out board",
-        what="found none",
-        where="photos: reports",
-        code="no-data",
-        fix="spotball score --format json",
-        files={"photos/1.jpg": b"x"},
-        needs=("jinja2",),
-    ),
-    Mistake(
-        "an unknown metric of a leaderboard",
-        "leaderboard report.json --metrics acuracy --out board",
-        what="unknown metric 'acuracy'",
-        where="--metrics",
-        code="unknown-name",
-        fix="Did you mean 'accuracy'?",
-        needs=("jinja2",),
-    ),
-    # The release, baselines and the demo
-    Mistake(
-        "no release",
-        "replicate spot-the-ball-release",
-        what="found no such folder",
-        where="spot-the-ball-release: folder",
-        code="missing-file",
-        fix="Check the path",
-    ),
-    Mistake(
-        "a release in another layout",
-        "replicate photos",
-        what="found none",
-        where="photos: ground truth",
-        code="wrong-file",
-        fix="Name the folder of the downloaded release",
-        files={"photos/a.txt": "x"},
-    ),
-    Mistake(
-        "a dataset imported as a release",
-        "import-release data --out new",
-        what="found none",
-        where="data: ground truth",
-        code="wrong-file",
-        fix="Name the folder of the downloaded release",
-    ),
-    Mistake(
-        "a demo into a folder with other files",
-        "demo --out mine",
-        what="is not empty and is not an earlier demo",
-        where="--out: mine",
-        code="output-exists",
-        fix="Name another folder",
-        files={"mine/thesis.txt": "x"},
-    ),
-    Mistake(
-        "a demo into a file",
-        "demo --out mine.txt",
-        what="mine.txt is a file",
-        where="--out",
-        code="output-exists",
-        fix="Name a folder",
-        files={"mine.txt": "x"},
-    ),
-    Mistake(
-        "an unknown baseline",
-        "baselines data --name unifrom",
-        what="unknown baseline 'unifrom'",
-        where="Available: uniform",
-        code="unknown-name",
-        fix="Did you mean 'uniform'?",
-    ),
-    Mistake(
-        "counts in a CSV file",
-        "count data --out counts.csv",
-        what="expected a file name ending in .counts",
-        where="counts.csv",
-        code="unsupported-format",
-        fix="ending in .counts",
-    ),
-    Mistake(
-        "an unknown schema",
-        "schema scenes",
-        what="unknown schema 'scenes'",
-        where="Available:",
-        code="unknown-name",
-        fix="Did you mean 'scene'?",
-        slow=True,
-    ),
-    Mistake(
-        "an unknown cue",
-        "cues explain data --cues location,hed --bootstrap 0",
-        what="unknown cue 'hed'",
-        where="Available: location",
-        code="unknown-name",
-        fix="Did you mean 'head'?",
-    ),
-)
+# Files
+an Excel file | score p.xlsx --scenes data/scenes.jsonl
+    wrong-file | found a file ending in .xlsx | p.xlsx | Save the spreadsheet as CSV and retry | file p.xlsx @Excel
+an Excel file renamed to CSV | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unreadable-file | found an Excel or zip file | p.csv | Save the spreadsheet as CSV | file p.csv @Excel
+a zip file | score p.zip --scenes data/scenes.jsonl
+    wrong-file | found a file ending in .zip | p.zip | Unpack the file and retry | file p.zip @Excel
+a text file | score p.txt --scenes data/scenes.jsonl
+    wrong-file | found a file ending in .txt | p.txt | Save the responses as CSV or JSON Lines
+    file p.txt image,cell\n1,D5\n2,D5\n3,D5\n
+JSON Lines named .json | score p.json --scenes data/scenes.jsonl
+    invalid-json | expected valid JSON | p.json:2
+    If the file has one object per line, rename it so that its name ends in .jsonl
+    file p.json {"image":"1","cell":"D5"}\n{"image":"2","cell":"D5"}\n
+a single record as JSON | score p.json --scenes data/scenes.jsonl
+    wrong-file | found an object with the keys image, cell | p.json: file
+    Write a list of records, such as [{"image": "1", "cell": "D5"}] | file p.json {"image":"1","cell":"D5"}
+a JSON list named .jsonl | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-json | expected a JSON object | p.jsonl:1 | Write one object per line. Remove brackets
+    file p.jsonl [{"image":"1","cell":"D5"},\n {"image":"2","cell":"D5"}]
+indented JSON named .jsonl | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-json | expected a JSON object | p.jsonl:1 | Write one object per line
+    file p.jsonl {\n "image":"1",\n "cell":"D5"\n}\n
+commas at the ends of JSON Lines | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-json | expected a JSON object | p.jsonl:1 | Remove brackets around the list and commas at the ends of lines
+    file p.jsonl {"image":"1","cell":"D5"},\n{"image":"2","cell":"D5"},\n
+a report of scores | score report.json --scenes data/scenes.jsonl
+    wrong-file | A report of `spotball score` does not contain responses | report.json | Name the file of responses
+an empty file | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    no-data | found an empty file | p.csv | Check the program that wrote the file | file p.csv
+a header without rows | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    no-data | found no responses | p.csv | Add a row for each answer | file p.csv image,cell\n
+a misspelled file | score prediction.csv --scenes data/scenes.jsonl
+    missing-file | found no such file | prediction.csv | Did you mean 'predictions.csv'?
+    file predictions.csv image,cell\n1,D5\n2,D5\n3,D5\n
+Latin-1 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unreadable-file | found byte 0xf6, which is not UTF-8 | p.csv:2 | Save the file as UTF-8 | file p.csv @Latin-1
+UTF-16 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unreadable-file | which is not UTF-8 | p.csv:1 | Save the file as UTF-8 | file p.csv @UTF-16
+a folder without responses | score photos
+    wrong-folder | found no responses file | photos: folder | Name a dataset folder or a responses file
+    file photos/1.jpg x
+the same dataset twice | score data data
+    duplicate | found a file that was given twice | data/responses-human.jsonl | Name it once
+
+# Answers
+indices of cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | found 3 of 3 answers without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
+    file p.csv image,cell\n1,7\n2,14\n3,21\n | status 0
+free text as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
+    file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n | status 0
+whole replies as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | cells that look like full replies | p.csv:2: cell | Extract the cell from each reply with `spotball parse`
+    file p.csv @replies as cells | status 0
+rows that count from 0 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | found row or column 0 | p.csv:2: row, col | add 1 to each
+    file p.csv image,row,col\n1,0,3\n2,5,9\n3,2,2\n | status 0
+columns of cells that count from 0 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | found row or column 0 | p.csv:2: cell | add 1 to each | file p.csv image,cell\n1,A0\n2,F9\n3,C2\n | status 0
+rows and columns swapped | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | cells outside the grid (line 2: row 10 col 3 | p.csv:2: row, col | expected cells from A1 to F10
+    file p.csv image,row,col\n1,10,3\n2,9,6\n3,2,2\n | status 0
+cells outside the grid | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | 2 of 3 cells outside the grid | p.csv:2: cell | expected cells from A1 to F10
+    file p.csv image,cell\n1,G5\n2,D11\n3,C2\n | status 0
+x and y swapped | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | points outside the image | p.csv:2: x, y | expected points inside the image of 640 x 360 pixels
+    file p.csv image,x,y\n1,100,500\n2,200,600\n3,20,30\n | status 0
+points as shares | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | found values between 0 and 1 in all 3 points | p.csv:2: x, y | Multiply x by the width
+    file p.csv image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n | status 0
+two kinds of answers | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    invalid-value | found values for cell, x and y | p.csv:2: cell | Leave the other columns empty
+    file p.csv image,cell,x,y\n1,D5,20,20\n
+probabilities that do not add up to 1 | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-distribution | found a sum of 0.9 | p.jsonl:1: probabilities
+    Divide the probabilities of each answer by their sum
+    file p.jsonl {"image":"1","probabilities":{"D5":0.5,"C2":0.4}}\n
+log probabilities | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-distribution | found -0.5 | p.jsonl:1: probabilities | Convert scores or log probabilities
+    file p.jsonl {"image":"1","probabilities":{"D5":1.5,"C2":-0.5}}\n
+too few probabilities | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-distribution | found 2 numbers | p.jsonl:1: probabilities | List the cells row by row
+    file p.jsonl {"image":"1","probabilities":[0.5,0.5]}\n
+percentages | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
+    invalid-distribution | found a sum of 100.0 | p.jsonl:1: probabilities
+    Divide the probabilities of each answer by their sum
+    file p.jsonl {"image":"1","probabilities":{"D5":60,"C2":40}}\n
+
+# Names
+unknown images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-image | found '99'; '98' | p.csv:3: image | Use the ids of the scenes file
+    file p.csv image,cell\n1,D5\n99,D5\n98,D5\n
+paths as images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-image | found 'images/soccer/1.jpg' | p.csv:2: image | such as '1'. Use the ids of the scenes file
+    file p.csv image,cell\nimages/soccer/1.jpg,D5\n
+file names as images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    - | image ids with a file extension | p.csv:2: image
+    expected ids as in the scenes file, such as '1'. The extensions are ignored
+    file p.csv image,cell\n1.jpg,D5\n2.jpg,D5\n | status 0
+an unknown sport | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-image | found '1' of football | p.csv:2: image
+    soccer has 3 images, such as '1'. Use the ids of the scenes file | file p.csv sport,image,cell\nfootball,1,D5\n
+a sample twice | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    duplicate | found a second sample 1 of p for image soccer/1 | p.csv:3: sample | Number repeated answers 1, 2, 3
+    file p.csv image,cell,sample\n1,D5,1\n1,C2,1\n
+a word as a sample | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    invalid-value | found 'first' | p.csv:2: sample | Number the samples of each image 1, 2, 3
+    file p.csv image,cell,sample\n1,D5,first\n
+an unknown kind of respondent | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    invalid-value | found 'llm' | p.csv:2: kind | expected human or model or baseline
+    file p.csv image,cell,kind\n1,D5,llm\n
+
+# Scenes
+no scenes | score p.csv
+    missing-truth | found none | p.csv: scenes | Add --scenes FILE | file p.csv image,cell\n1,D5\n2,D5\n3,D5\n
+a folder as scenes | score p.csv --scenes data
+    wrong-file | found a folder | data: file | Give the path of the file scenes.jsonl in this folder
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n
+responses as scenes | score p.csv --scenes p.csv
+    wrong-file | found a CSV file | p.csv: file | Name the prediction files before --scenes
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n
+scenes as responses | score data/scenes.jsonl --scenes data/scenes.jsonl
+    missing-column | found the columns sport, image, width | data/scenes.jsonl: cell | Rename the
+scenes as a JSON list | score p.csv --scenes s.json
+    invalid-json | found a JSON list | s.json:1 | Write one scene per line
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n | file s.json @scenes as a list
+scenes of two grids | score p.csv --scenes s.jsonl
+    different-grids | grids of different sizes (3 x 4, 6 x 10) | the scenes | Split them by grid size
+    file p.csv image,cell\n1,D5\n | file s.jsonl @scenes of two grids
+a ball outside the grid | score p.csv --scenes s.jsonl
+    invalid-value | 'Z9' is outside the grid | s.jsonl:1 | whose cells run from A1 to F10
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n | file s.jsonl @scene with a ball outside the grid
+a key of a scene missing | score p.csv --scenes s.jsonl
+    missing-value | found nothing | s.jsonl:1: height | Add height
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n | file s.jsonl @scene without a height
+a key of a scene misspelled | score p.csv --scenes s.jsonl
+    unknown-key | expected a known key | s.jsonl:1: contol | Did you mean 'control'?
+    file p.csv image,cell\n1,D5\n2,D5\n3,D5\n | file s.jsonl @scene with a misspelled key
+
+# Options
+an unknown metric | score data --metrics acuracy --bootstrap 0
+    unknown-name | unknown metric 'acuracy' | --metrics | Did you mean 'accuracy'?
+an unknown reference | score data --reference humans --bootstrap 0
+    unknown-name | unknown respondent 'humans' | reference | Did you mean 'human'?
+an unknown part of a group | score data --by respondant --bootstrap 0
+    unknown-name | unknown part 'respondant' | --by | Did you mean 'respondent'?
+a sport that was not scored | score data --sport socer --bootstrap 0
+    unknown-name | unknown sport 'socer' | --sport | Did you mean 'soccer'?
+a misspelled option | score data --refrence human
+    - | No such option | --refrence | --reference
+an unknown choice | score data --images commn
+    - | 'commn' is not one of 'shared', 'all' | --images | Try 'spotball score -h' for help
+a negative number | score data --bootstrap -5
+    - | Invalid value for '--bootstrap' | --bootstrap | Try 'spotball score -h' for help
+an ending without a form | score data --out scores.pdf --bootstrap 0
+    unsupported-format | the ending .pdf is not supported | --out | Use .json, .csv, .md, .tex, or add --format
+people without participants | score data --cluster participant --bootstrap 20
+    - | the responses have no participants | images were resampled | Add a column `participant` | status 0
+a misspelled command | scroe data
+    - | No such command 'scroe' | spotball | Did you mean 'score'
+
+# Comparisons and reports
+one respondent to compare | compare data --a me
+    - | Missing option | --b | Try 'spotball compare -h' for help
+an unknown respondent to compare | compare data --a mee --b human
+    unknown-name | unknown respondent 'mee' | Available: human, human/base, me, me/base | Did you mean 'me'?
+an unknown prompt to compare | compare data --a me/bas --b human
+    unknown-name | unknown respondent 'me/bas' | Available: human, human/base, me, me/base | Did you mean 'me/base'?
+a respondent compared with itself | compare data --a me --b me
+    invalid-option | me and me contain the same answers | --a and --b | Name two different respondents
+no images in common | compare p.csv q.csv --a p --b q --scenes data/scenes.jsonl
+    no-data | no scored images in common | p and q | Compare respondents that answered the same images
+    file p.csv image,cell\n1,D5\n | file q.csv image,cell\n2,D5\n
+a report into a folder with other files | report data --out mine --bootstrap 0
+    output-exists | is not empty and is not an earlier report: it contains thesis.txt | --out | Name another folder
+    file mine/thesis.txt x | needs matplotlib jinja2 PIL
+a report into a file | report data --out mine.html --bootstrap 0
+    output-exists | mine.html is a file | --out | Name another folder | file mine.html x | needs matplotlib jinja2 PIL
+a report without a folder | report data
+    - | Missing option | --out | Try 'spotball report -h' for help
+a report before a report | report data --before report.json --out new --bootstrap 0
+    wrong-file | which cannot be paired by image | report.json
+    Name the dataset or the responses of this report with --before | needs matplotlib jinja2 PIL
+a leaderboard without reports | leaderboard photos --out board
+    no-data | found none | photos: reports | spotball score --format json | file photos/1.jpg x | needs jinja2
+an unknown metric of a leaderboard | leaderboard report.json --metrics acuracy --out board
+    unknown-name | unknown metric 'acuracy' | --metrics | Did you mean 'accuracy'? | needs jinja2
+
+# The release, baselines and the demo
+no release | replicate spot-the-ball-release
+    missing-file | found no such folder | spot-the-ball-release: folder | Check the path
+a release in another layout | replicate photos
+    wrong-file | found none | photos: ground truth | Name the folder of the downloaded release | file photos/a.txt x
+a dataset imported as a release | import-release data --out new
+    wrong-file | found none | data: ground truth | Name the folder of the downloaded release
+a demo into a folder with other files | demo --out mine
+    output-exists | is not empty and is not an earlier demo | --out: mine | Name another folder | file mine/thesis.txt x
+a demo into a file | demo --out mine.txt
+    output-exists | mine.txt is a file | --out | Name a folder | file mine.txt x
+an unknown baseline | baselines data --name unifrom
+    unknown-name | unknown baseline 'unifrom' | Available: uniform | Did you mean 'uniform'?
+counts in a CSV file | count data --out counts.csv
+    unsupported-format | expected a file name ending in .counts | counts.csv | ending in .counts
+an unknown schema | schema scenes
+    unknown-name | unknown schema 'scenes' | Available: | Did you mean 'scene'? | slow
+an unknown cue | cues explain data --cues location,hed --bootstrap 0
+    unknown-name | unknown cue 'hed' | Available: location | Did you mean 'head'?
+""")

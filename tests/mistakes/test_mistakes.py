@@ -48,12 +48,11 @@ def test_command_with_a_mistake_states_problem_place_and_fix(mistake: Mistake, p
     for module in mistake.needs:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"needs {module}")
-    folder = tmp_path / "work"
-    shutil.copytree(prepared, folder)
+    folder = shutil.copytree(prepared, tmp_path / "work")
     for name, content in mistake.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = TEXTS.get(content, content) if isinstance(content, str) else content
+        text = TEXTS.get(content, content)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
     if mistake.before:
         assert spotball(*mistake.before.split(), cwd=folder).returncode == 0

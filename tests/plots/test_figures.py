@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,14 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from spotball_core.counting.counts import Counts
-from spotball_core.errors import DistributionError, MissingExtraError, OptionError
-from spotball_core.grid import Grid
+from spotball_core import Counts, Grid
+from spotball_core.errors import DistributionError, MissingExtraError, OptionError, SpotballError
 from spotball_core.plots.accuracy_chart import accuracy_chart
 from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
 from spotball_core.plots.saving import save_figure
-from spotball_core.schema import GroupScore, Kind, MetricValue, Scene, ScorePolicy, ScoreReport, Signature
+from spotball_core.schema import GroupScore, Kind, MetricValue, ScorePolicy, ScoreReport, Signature
 from spotball_core.typing import FloatArray
+from tests.builders import scene
 from tests.failures import raises
 from tests.plots.drawn import texts, touching
 
@@ -51,52 +52,39 @@ def maps_of(figure: Figure) -> list[Axes]:
     return figure.axes[:-1]
 
 
-def title(axes: Axes) -> str:
-    return texts(axes)[0]
-
-
 @pytest.mark.slow
 def test_guess_maps_show_pooled_shares_and_numbers_of_guesses_and_images() -> None:
     figure = guess_maps(GUESSES, TRUTH, GRID, note="the signature")
     maps = maps_of(figure)
-    assert [title(axes) for axes in maps] == ["the ball", "human", "gemini, cot"] * 2
+    assert [texts(axes)[0] for axes in maps] == ["the ball", "human", "gemini, cot"] * 2
     sizes = [next(text for text in texts(axes) if "image" in text) for axes in maps]
     assert sizes == [
         *("3 cells, 2 images", "8 guesses, 2 images", "2 guesses, 1 image"),
         *("1 cell, 1 image", "5 guesses, 1 image", "1 guess, 1 image"),
     ]
     shown = [np.ma.filled(axes.images[0].get_array(), 0) for axes in maps]
-    assert shown[1][3, 4] == pytest.approx(7 / 8)  # D5
-    assert shown[1][0, 0] == pytest.approx(1 / 8)  # A1
+    assert (shown[1][3, 4], shown[1][0, 0]) == pytest.approx((7 / 8, 1 / 8))  # D5 and A1
     assert shown[0][3, 4] == shown[0][3, 5] == shown[0][4, 0] == pytest.approx(1 / 3)
     assert shown[2][5, 9] == 1  # F10
     assert all(table.sum() == pytest.approx(1) for table in shown)
     said = texts(figure)
-    assert "soccer" in said
-    assert "volleyball" in said
+    assert {"soccer", "volleyball"} <= set(said)
     assert any("the signature" in text and "rows B–D, columns 3–7" in text for text in said)
     assert touching(figure) == []
 
 
-def test_guess_maps_share_one_color_scale_from_zero_to_the_largest_share() -> None:
+def test_guess_maps_have_the_aspect_ratio_and_labels_of_the_grid_and_one_color_scale() -> None:
     figure = guess_maps({"soccer": {"human": counts({"A1": 3, "A2": 1})}}, {"soccer": counts({"A1": 1, "A2": 1})}, GRID)
     assert {axes.images[0].get_clim() for axes in maps_of(figure)} == {(0.0, 0.75)}
     assert touching(figure) == []
     assert "share of the guesses in a map, 0 to 75.0%" in texts(figure.axes[-1])
-
-
-def test_guess_maps_have_the_image_aspect_ratio_and_row_and_column_labels() -> None:
-    figure = guess_maps({"soccer": {"human": counts({"A1": 1})}}, {"soccer": counts({"A1": 1})}, GRID)
     axes = maps_of(figure)[0]
     box = axes.get_position()
     wide, high = figure.get_size_inches()
     assert box.width * wide / (box.height * high) == pytest.approx(640 / 360)
-    rows, columns = (
-        [text for text in axes.texts if text.get_text() in "ABCDEF"],
-        [text for text in axes.texts if text.get_text().isdigit()],
-    )
-    assert [(text.get_text(), text.get_position()[1]) for text in rows] == [*zip("ABCDEF", range(1, 7), strict=True)]
-    assert [(text.get_text(), text.get_position()[0]) for text in columns] == [(str(col), col) for col in range(1, 11)]
+    labels = [(text.get_text(), *text.get_position()) for text in axes.texts]
+    assert [(label, y) for label, _, y in labels if label in "ABCDEF"] == [*zip("ABCDEF", range(1, 7), strict=True)]
+    assert [(label, x) for label, x, _ in labels if label.isdigit()] == [(str(col), col) for col in range(1, 11)]
     assert axes.get_xlim() == (0.5, 10.5)
     assert axes.get_ylim() == (6.5, 0.5)  # row A on top
 
@@ -129,22 +117,28 @@ def test_guess_maps_of_a_respondent_without_guesses_show_an_empty_map() -> None:
     assert not np.asarray(empty.images[0].get_array()).any()
 
 
-def test_guess_maps_with_unusable_guesses_or_truth_raise_errors() -> None:
-    with raises(OptionError, "no-data:guesses"):
-        guess_maps({}, {}, GRID)
-    with raises(OptionError, "no-data:truth"):
-        guess_maps({"tennis": {"human": counts({"A1": 1})}}, TRUTH, GRID)
-    with raises(DistributionError, "invalid-distribution:guesses"):
-        guess_maps({"soccer": {"human": counts({"A1": -1})}}, TRUTH, GRID)
+@pytest.mark.parametrize(
+    ("guesses", "truth", "kind", "where"),
+    [
+        ({}, {}, OptionError, "no-data:guesses"),
+        ({"tennis": {"human": counts({"A1": 1})}}, TRUTH, OptionError, "no-data:truth"),
+        ({"soccer": {"human": counts({"A1": -1})}}, TRUTH, DistributionError, "invalid-distribution:guesses"),
+    ],
+)
+def test_guess_maps_with_unusable_guesses_or_truth_raises_an_error(
+    guesses: Any, truth: Any, kind: type[SpotballError], where: str
+) -> None:
+    with raises(kind, where):
+        guess_maps(guesses, truth, GRID)
 
 
 def test_guesses_by_respondent_and_truth_by_sport_exclude_controls_and_unparsed() -> None:
     scenes = [
-        Scene(sport="soccer", image="1", grid=GRID, ball_cells=["D5", "D6"]),
-        Scene(sport="soccer", image="2", grid=GRID),
-        Scene(sport="soccer", image="3", grid=GRID, ball_cells=["A1"], control=True),
-        Scene(sport="volleyball", image="1", grid=GRID, ball_cells=["B2"]),
-        Scene(sport="tennis", image="1", grid=GRID, ball_cells=["B2"]),
+        scene("1", ball_cells=["D5", "D6"]),
+        scene("2", ball_cells=None),
+        scene("3", ball_cells=["A1"], control=True),
+        scene("1", "volleyball", ball_cells=["B2"]),
+        scene("1", "tennis", ball_cells=["B2"]),
     ]
     rows = [
         ("soccer", "1", "uniform", "baseline", "base", 34, 1.0),
@@ -163,12 +157,14 @@ def test_guesses_by_respondent_and_truth_by_sport_exclude_controls_and_unparsed(
         "soccer": ["zoe", "gpt, base", "gpt, cue", "uniform"],
         "volleyball": ["zoe"],
     }
-    np.testing.assert_array_equal(arrays["soccer"]["zoe"], counts({}, {"D5": 2}))
-    np.testing.assert_array_equal(arrays["soccer"]["gpt, base"], counts({}, {"A9": 1.5}))
-    np.testing.assert_array_equal(arrays["soccer"]["uniform"], counts({"D5": 1}, {}))
-    np.testing.assert_array_equal(arrays["volleyball"]["zoe"], counts({"F10": 3}))
-    truth = truth_by_sport(scenes)
-    np.testing.assert_array_equal(truth["soccer"], counts({"D5": 1, "D6": 1}, {}))
+    for found, expected in (
+        (arrays["soccer"]["zoe"], counts({}, {"D5": 2})),
+        (arrays["soccer"]["gpt, base"], counts({}, {"A9": 1.5})),
+        (arrays["soccer"]["uniform"], counts({"D5": 1}, {})),
+        (arrays["volleyball"]["zoe"], counts({"F10": 3})),
+        (truth_by_sport(scenes)["soccer"], counts({"D5": 1, "D6": 1}, {})),
+    ):
+        np.testing.assert_array_equal(found, expected)
 
 
 # Accuracy -----------------------------------------------------------------------------------------------------
@@ -179,30 +175,18 @@ def group(
     respondent: str | None,
     kind: Kind | None,
     value: float | None,
-    *,
-    prompt: str | None = "base",
     ci: tuple[float, float] | None = (0.0, 0.5),
-    n_images: int = 50,
-    n_responses: int = 1000,
+    **fields: Any,
 ) -> GroupScore:
     accuracy = MetricValue(value=value, ci95=ci) if value is not None else MetricValue(value=None, reason="no truth")
-    return GroupScore(
-        sport=sport,
-        respondent=respondent,
-        kind=kind,
-        prompt=prompt,
-        n_images=n_images,
-        n_responses=n_responses,
-        n_unparsed=0,
-        metrics={"accuracy": accuracy},
-    )
+    name = {"sport": sport, "respondent": respondent, "kind": kind, "prompt": "base"}
+    sizes = {"n_images": 50, "n_responses": 1000, "n_unparsed": 0}
+    return GroupScore.model_validate({**name, **sizes, "metrics": {"accuracy": accuracy}, **fields})
 
 
 def report_of(*groups: GroupScore, bootstrap: int = 1000) -> ScoreReport:
     policy = ScorePolicy.standard(reference="human", bootstrap=bootstrap)
-    provenance = Signature(
-        version="0.1.0", data="ab" * 32, grid="6x10@640x360", policy=policy, n_images=100, dropped={}
-    )
+    provenance = Signature(version="1", data="ab" * 32, grid="6x10@640x360", policy=policy, n_images=100, dropped={})
     return ScoreReport(signature=str(provenance), provenance=provenance, policy=policy, groups=groups)
 
 
@@ -226,7 +210,7 @@ def rows(axes: Axes) -> list[tuple[float, str, str]]:
     return [(float(np.asarray(d.get_xdata())[0]), str(d.get_color()), str(d.get_marker())) for d in dots]
 
 
-def test_accuracy_chart_shows_values_intervals_and_signature() -> None:
+def test_accuracy_chart_shows_values_intervals_kinds_and_signature() -> None:
     report = report_of(*GROUPS)
     figure = accuracy_chart(report)
     soccer, volleyball = figure.axes
@@ -246,16 +230,16 @@ def test_accuracy_chart_shows_values_intervals_and_signature() -> None:
     assert soccer.get_xlim() == volleyball.get_xlim()
     assert 0.35 < soccer.get_xlim()[1] < 0.6  # The oracle's 100% must not compress the scale.
     assert touching(figure) == []
-
-
-def test_accuracy_chart_kinds_differ_in_color_and_marker() -> None:
-    human, cot, base, uniform = rows(accuracy_chart(report_of(*GROUPS)).axes[0])
+    # Kinds differ in color and marker.
+    human, cot, base, uniform = rows(soccer)
     assert len({color for _, color, _ in (human, cot, uniform)}) == 3
     assert len({marker for _, _, marker in (human, cot, base, uniform)}) == 4
     assert cot[1] == base[1]  # gemini with either prompt
 
 
-def test_accuracy_chart_without_bootstrap_draws_no_intervals() -> None:
+def test_accuracy_chart_of_an_ungrouped_report_or_without_bootstrap_has_one_panel_and_no_intervals() -> None:
+    (axes,) = accuracy_chart(report_of(group(None, None, None, 0.5, prompt=None))).axes
+    assert {"all sports", "all respondents"} <= set(texts(axes))
     figure = accuracy_chart(report_of(group("soccer", "me", "model", 0.2, ci=None), bootstrap=0))
     (axes,) = figure.axes
     assert not [c for c in axes.collections if isinstance(c, LineCollection)]
@@ -273,17 +257,10 @@ def test_accuracy_chart_with_many_sports_and_respondents_has_no_overlapping_text
     assert touching(accuracy_chart(report_of(*groups))) == []
 
 
-def test_accuracy_chart_of_an_ungrouped_report_has_one_panel() -> None:
-    figure = accuracy_chart(report_of(group(None, None, None, 0.5, prompt=None)))
-    (axes,) = figure.axes
-    assert {"all sports", "all respondents"} <= set(texts(axes))
-
-
 def test_accuracy_chart_without_any_accuracy_to_show_raises_option_error() -> None:
-    with raises(OptionError, "no-data"):
-        accuracy_chart(report_of(group("soccer", "oracle", "baseline", 1.0)))
-    with raises(OptionError, "no-data"):
-        accuracy_chart(report_of(group("soccer", "me", "model", None)))
+    for one in (group("soccer", "oracle", "baseline", 1.0), group("soccer", "me", "model", None)):
+        with raises(OptionError, "no-data"):
+            accuracy_chart(report_of(one))
 
 
 # Files --------------------------------------------------------------------------------------------------------
@@ -292,21 +269,17 @@ def test_accuracy_chart_without_any_accuracy_to_show_raises_option_error() -> No
 @pytest.mark.parametrize(("ending", "start"), [(".png", PNG), (".svg", b"<?xml"), (".pdf", b"%PDF-")])
 def test_save_figure_twice_writes_identical_bytes_without_a_date(tmp_path: Path, ending: str, start: bytes) -> None:
     for name in ("a", "b"):
-        save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "new" / f"{name}{ending}")
+        figure = accuracy_chart(report_of(*GROUPS))
+        save_figure(figure, tmp_path / "new" / f"{name}{ending}")
     a, b = ((tmp_path / "new" / f"{name}{ending}").read_bytes() for name in ("a", "b"))
     assert a == b
     assert a.startswith(start)
     assert b"date" not in a.lower()
     assert len(list((tmp_path / "new").iterdir())) == 2
-
-
-def test_save_figure_writes_png_with_160_dots_per_inch(tmp_path: Path) -> None:
-    figure = accuracy_chart(report_of(*GROUPS))
-    save_figure(figure, tmp_path / "a.png")
-    head = (tmp_path / "a.png").read_bytes()
-    assert b"matplotlib" not in head.lower()  # The version of matplotlib would change the bytes.
-    wide, high = int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")
-    assert (wide, high) == tuple(int(160 * inches) for inches in figure.get_size_inches())
+    if ending == ".png":
+        assert b"matplotlib" not in a.lower()  # The version of matplotlib would change the bytes.
+        wide, high = int.from_bytes(a[16:20], "big"), int.from_bytes(a[20:24], "big")
+        assert (wide, high) == tuple(int(160 * inches) for inches in figure.get_size_inches())
 
 
 def test_save_figure_with_unknown_file_ending_raises_option_error(tmp_path: Path) -> None:

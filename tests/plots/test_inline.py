@@ -16,9 +16,9 @@ from spotball_core.plots.theme import THEME
 BOX = PanelBox(2.0, 1.5, 0.5, 0.25, 0.25, 0.25)
 
 
-@pytest.fixture
-def inline(tmp_path: Path) -> list[Inline]:
-    return drawn(tmp_path)
+@pytest.fixture(scope="module")
+def inline(tmp_path_factory: pytest.TempPathFactory) -> list[Inline]:
+    return drawn(tmp_path_factory.mktemp("inline"))
 
 
 def drawn(folder: Path, name: str = "one") -> list[Inline]:
@@ -42,17 +42,17 @@ def texts(panel: Inline) -> list[str | None]:
     return [element.text for element in ElementTree.fromstring(panel.svg).iter("text")]
 
 
-def test_each_inline_panel_is_an_svg_image_with_a_label_and_the_panel_size(inline: list[Inline]) -> None:
-    assert len(inline) == 2
-    root = ElementTree.fromstring(inline[0].svg)
-    assert root.tag == "svg"
-    assert root.attrib["role"] == "img"
-    assert root.attrib["aria-label"] == 'it says "a < b"'
-    for panel in inline:
-        assert panel.width == 264  # 2.75 inches
-        box = ElementTree.fromstring(panel.svg).attrib
-        assert (box["width"], box["height"]) == ("264", "192")
-        assert [float(number) for number in box["viewBox"].split()][2:] == [198, 144]
+def test_each_inline_panel_is_an_svg_image_with_a_label_the_panel_size_and_its_place(inline: list[Inline]) -> None:
+    roots = [ElementTree.fromstring(panel.svg) for panel in inline]
+    assert [panel.width for panel in inline] == [264, 264]  # 2.75 inches
+    assert [root.tag for root in roots] == ["svg", "svg"]
+    assert (roots[0].attrib["role"], roots[0].attrib["aria-label"]) == ("img", 'it says "a < b"')
+    assert {(root.attrib["width"], root.attrib["height"]) for root in roots} == {("264", "192")}
+    first, second = ([float(number) for number in root.attrib["viewBox"].split()] for root in roots)
+    assert first[2:] == second[2:] == [198, 144]
+    # The view boxes are next to each other.
+    assert first[1] == second[1]
+    assert second[0] > first[0] + first[2]
 
 
 def test_inline_panel_shows_only_its_own_axes_without_title_and_notes(inline: list[Inline]) -> None:
@@ -65,26 +65,16 @@ def test_inline_panel_shows_only_its_own_axes_without_title_and_notes(inline: li
     assert len(texts(inline[1])) > len(texts(inline[0]))
 
 
-def test_view_boxes_of_inline_panels_are_next_to_each_other(inline: list[Inline]) -> None:
-    views = [
-        [float(number) for number in ElementTree.fromstring(panel.svg).attrib["viewBox"].split()] for panel in inline
-    ]
-    assert views[0][1] == views[1][1]
-    assert views[1][0] > views[0][0] + views[0][2]
-
-
-def test_markers_have_their_description_as_data_mark(inline: list[Inline]) -> None:
+def test_inline_panel_has_descriptions_of_markers_and_css_variables_and_no_url_style_sheet_or_metadata(
+    inline: list[Inline],
+) -> None:
     for place, panel in enumerate(inline):
         assert re.findall('data-mark="([^"]*)"', panel.svg) == [f"point of panel {place}"]
-
-
-def test_theme_colors_become_css_variables_and_other_colors_are_unchanged(inline: list[Inline]) -> None:
-    for panel in inline:
-        assert "var(--people)" in panel.svg
-        assert "var(--model-1)" in panel.svg
-        assert "var(--ink)" in panel.svg
-        assert "#123456" in panel.svg
-        assert not any(light in panel.svg for light, _ in THEME.values())
+        # Colors of the theme become CSS variables; other colors are unchanged.
+        for color in ("var(--people)", "var(--model-1)", "var(--ink)", "#123456"):
+            assert color in panel.svg
+        for text in (*(light for light, _ in THEME.values()), "http", "<style", "metadata"):
+            assert text not in panel.svg
 
 
 def test_svg_ids_are_unique_across_panels_and_references_resolve(tmp_path: Path) -> None:
@@ -97,12 +87,5 @@ def test_svg_ids_are_unique_across_panels_and_references_resolve(tmp_path: Path)
         assert used == set(names)
 
 
-def test_inline_panel_has_no_url_style_sheet_or_metadata(inline: list[Inline]) -> None:
-    for panel in inline:
-        assert "http" not in panel.svg
-        assert "<style" not in panel.svg
-        assert "metadata" not in panel.svg
-
-
-def test_inline_panels_of_the_same_figure_are_identical(tmp_path: Path) -> None:
-    assert drawn(tmp_path) == drawn(tmp_path)
+def test_inline_panels_of_the_same_figure_are_identical(inline: list[Inline], tmp_path: Path) -> None:
+    assert drawn(tmp_path) == inline

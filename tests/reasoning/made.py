@@ -26,14 +26,11 @@ TWO = Templates(
 TWO_VECTORS = np.array([[1.0, 0.0, 0.2], [1.0, 0.0, -0.2], [0.0, 1.0, 0.2], [0.0, 1.0, -0.2], [0.6, 0.8, 0.0]])
 """Synthetic embeddings of the texts of `TWO`, in their order."""
 
-SCENES = tuple(
-    Scene(sport=sport, image=image, grid=GRID, ball_cells=ball, control=control)
-    for sport, image, ball, control in (
-        ("soccer", "1", ["D5"], False),
-        ("soccer", "2", ["A1", "A2"], False),
-        ("soccer", "9", ["A1"], True),
-        ("volleyball", "1", None, False),
-    )
+SCENES = (
+    Scene(sport="soccer", image="1", grid=GRID, ball_cells=["D5"]),
+    Scene(sport="soccer", image="2", grid=GRID, ball_cells=["A1", "A2"]),
+    Scene(sport="soccer", image="9", grid=GRID, ball_cells=["A1"], control=True),
+    Scene(sport="volleyball", image="1", grid=GRID),
 )
 
 POSE, GAZE = (0.9, 0.1, 0.0), (0.1, 0.9, 0.0)
@@ -53,13 +50,7 @@ ROWS: tuple[Row, ...] = (
     ("volleyball", "1", "qwen", "model", "cot", 1, None, "B2", None),
 )
 
-WORDS = {
-    "their arms are up": POSE,
-    "their eyes are up": GAZE,
-    "look at that": GAZE,
-    "a control": POSE,
-    "⚽ 👀": GAZE,
-}
+WORDS = {"their arms are up": POSE, "their eyes are up": GAZE, "look at that": GAZE, "a control": POSE, "⚽ 👀": GAZE}
 """Synthetic embeddings of the texts of `ROWS`."""
 
 COLUMNS = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "reasoning")

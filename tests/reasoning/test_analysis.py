@@ -19,10 +19,14 @@ from tests.failures import raises
 from tests.reasoning.made import ROWS, SCENES, TWO, TWO_VECTORS, Row, frame, vectors
 
 
+def report_of(said: Rationales, embedded: FloatArray, templates: Templates = TWO, **options: object) -> ReasoningReport:
+    options = {"bootstrap": 50, "labelings": 20, "embedder": "synthetic", "model": "by hand", **options}
+    return analyze(said, SCENES, templates, embedded, TWO_VECTORS[: len(templates.texts)], **options)  # type: ignore[arg-type]
+
+
 def analyzed(rows: Sequence[Row] = ROWS, templates: Templates = TWO, **options: object) -> ReasoningReport:
     said = read_rationales(frame(rows), SCENES)
-    options = {"bootstrap": 50, "labelings": 20, "embedder": "synthetic", "model": "by hand", **options}
-    return analyze(said, SCENES, templates, vectors(said.texts), TWO_VECTORS[: len(templates.texts)], **options)  # type: ignore[arg-type]
+    return report_of(said, vectors(said.texts), templates, **options)
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +76,13 @@ def test_offset_uses_neutral_sentences_or_else_equally_weighted_groups(report: R
     assert pooled.similarity["pose"] == pytest.approx(np.mean(means))
     assert pooled.n_texts == 7
     assert report.provenance.centered_on == "neutral"
-    bare = Templates("bare", "1", TWO.categories)
-    centered = analyzed(templates=bare)
+    centered = analyzed(templates=Templates("bare", "1", TWO.categories))
     assert centered.provenance.centered_on == "rationales"
     assert [offset.texts for offset in centered.offsets] == ["rationales"]
     assert all(g.keywords is None for g in centered.groups)
 
 
-def test_margins_of_a_group_equal_the_hand_computed_values(report: ReasoningReport) -> None:
+def test_margins_and_keyword_agreement_of_a_group_equal_the_hand_computed_values(report: ReasoningReport) -> None:
     margin = 0.8 / float(np.hypot(0.9, 0.1) * np.hypot(1.0, 0.2))
     found = group(report, "gemini", "soccer", "base")
     assert found.published.margin.mean.value == pytest.approx(margin)
@@ -88,13 +91,11 @@ def test_margins_of_a_group_equal_the_hand_computed_values(report: ReasoningRepo
     # Centering adds the shift to pose and subtracts it from gaze; one of three rationales is about pose.
     assert found.centered.margin.mean.value == pytest.approx((margin + shift) / 3 + 2 * (margin - shift) / 3)
     assert found.changed == 0.0
-
-
-def test_keyword_agreement_excludes_rationales_without_keywords(report: ReasoningReport) -> None:
-    found = group(report, "gemini", "soccer", "base").keywords
-    assert found is not None
-    assert (found.n, found.covered, found.share, found.kappa) == (3, 1.0, 1.0, 1.0)
-    assert found.shares == pytest.approx({"pose": 1 / 3, "gaze": 2 / 3})
+    keywords = found.keywords
+    assert keywords is not None
+    assert (keywords.n, keywords.covered, keywords.share, keywords.kappa) == (3, 1.0, 1.0, 1.0)
+    assert keywords.shares == pytest.approx({"pose": 1 / 3, "gaze": 2 / 3})
+    # Rationales without keywords are excluded.
     silent = group(report, "gemini", "volleyball", "cot").keywords
     assert silent is not None
     assert (silent.n, silent.covered, silent.share, silent.kappa, silent.shares) == (0, 0.0, None, None, {})
@@ -112,10 +113,9 @@ def test_panels_pool_rationales_by_kind_sport_and_prompt(report: ReasoningReport
     assert [panel.name for panel in analyzed(ROWS[:3]).panels] == ["people by sport"]
 
 
-def contrast(report: ReasoningReport, outcome: str, respondent: str) -> CategoryContrast:
-    (found,) = (
-        c for c in report.contrasts if (c.outcome, c.respondent, c.statistic) == (outcome, respondent, "published")
-    )
+def contrast(report: ReasoningReport, *key: str) -> CategoryContrast:
+    """Return the published contrast of this outcome and respondent."""
+    (found,) = (c for c in report.contrasts if (c.outcome, c.respondent, c.statistic) == (*key, "published"))
     return found
 
 
@@ -145,9 +145,8 @@ def test_contrast_without_a_value_gives_a_reason() -> None:
     }
     (first, *_) = analyzed([row for row in ROWS if row[4] == "cot"]).contrasts
     assert first.difference is None
-    assert first.reason == (
-        "no combination of sport and prompt has rationales of both pose and gaze with a known outcome"
-    )
+    reason = "no combination of sport and prompt has rationales of both pose and gaze with a known outcome"
+    assert first.reason == reason
 
 
 def test_analyze_with_several_models_adds_a_pooled_contrast() -> None:
@@ -157,29 +156,23 @@ def test_analyze_with_several_models_adds_a_pooled_contrast() -> None:
 
 
 def test_contrasts_of_three_categories_compare_each_with_the_others() -> None:
-    three = Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)})
-    found = analyzed(templates=three)
+    found = analyzed(templates=Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)}))
     assert found.categories == ("pose", "gaze", "net")
-    assert {(c.a, c.b) for c in found.contrasts} == {("pose", "others"), ("gaze", "others"), ("net", "others")}
+    assert {(c.a, c.b) for c in found.contrasts} == {(category, "others") for category in ("pose", "gaze", "net")}
     assert [left.published for left in found.left_out][-1] is None
 
 
-def test_report_lists_each_excluded_template(report: ReasoningReport) -> None:
+def test_report_lists_each_excluded_template_and_its_signature_contains_data_and_options(
+    report: ReasoningReport,
+) -> None:
     assert [(left.category, left.template) for left in report.left_out] == [
-        ("pose", "arms up"),
-        ("pose", "legs wide"),
-        ("gaze", "eyes up"),
-        ("gaze", "look there"),
+        (category, template) for category, templates in TWO.categories.items() for template in templates
     ]
     assert all(left.published == 1.0 for left in report.left_out)
-
-
-def test_signature_contains_data_embedder_templates_and_options(report: ReasoningReport) -> None:
     short, data = report.signature, report.provenance.data[:8]
     assert short.startswith("spotball-reasoning|v:")
-    assert (
-        f"|data:{data}|embedder:synthetic/by hand|templates:two@1+{TWO.digest[:8]}|centered:neutral|boot:50|" in short
-    )
+    templates = f"templates:two@1+{TWO.digest[:8]}"
+    assert f"|data:{data}|embedder:synthetic/by hand|{templates}|centered:neutral|boot:50|" in short
     assert short.endswith("|labelings:20|seed:0")
     assert ReasoningReport.model_validate_json(report.model_dump_json()) == report
 
@@ -188,43 +181,38 @@ def test_analyze_excludes_texts_with_zero_embeddings_and_counts_them() -> None:
     said = read_rationales(frame(), SCENES)
     embedded: FloatArray = vectors(said.texts)
     embedded[0] = 0.0
-    found = analyze(said, SCENES, TWO, embedded, TWO_VECTORS, embedder="synthetic", model="by hand", bootstrap=0)
+    found = report_of(said, embedded, bootstrap=0)
     assert found.texts.n_without_direction == 3
     assert sum(g.n_rationales for g in found.groups) == 4
     assert all(value.ci95 is None for g in found.groups for value in g.published.shares.values())
     with raises(OptionError, "unusable-model"):
-        analyze(said, SCENES, TWO, embedded * 0, TWO_VECTORS, embedder="synthetic", model="by hand")
+        report_of(said, embedded * 0)
 
 
 def test_analyze_with_mismatched_embeddings_or_scenes_raises_option_error() -> None:
     said = read_rationales(frame(), SCENES)
+    embedded = vectors(said.texts)
     with raises(OptionError, "wrong-shape"):
-        analyze(said, SCENES, TWO, vectors(said.texts)[1:], TWO_VECTORS, embedder="x", model="y")
+        report_of(said, embedded[1:])
     with raises(OptionError, "wrong-shape"):
-        analyze(said, SCENES, TWO, vectors(said.texts), TWO_VECTORS[1:], embedder="x", model="y")
+        analyze(said, SCENES, TWO, embedded, TWO_VECTORS[1:], embedder="x", model="y")
     with raises(OptionError, "unknown-image"):
-        analyze(said, SCENES[1:], TWO, vectors(said.texts), TWO_VECTORS, embedder="x", model="y")
+        analyze(said, SCENES[1:], TWO, embedded, TWO_VECTORS, embedder="x", model="y")
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.permutations(range(len(ROWS))), st.floats(0.1, 10))
-def test_analyze_does_not_depend_on_row_order_and_embedding_length(order: list[int], length: float) -> None:
-    rows = frame([ROWS[place] for place in order])
-    said = read_rationales(rows, SCENES)
-    turned = analyze(
-        *(said, SCENES, TWO, vectors(said.texts) * length, TWO_VECTORS),
-        embedder="synthetic",
-        model="by hand",
-        bootstrap=50,
-        labelings=20,  # type: ignore[arg-type]
-    )
-    plain = analyzed()
-    assert turned.signature == plain.signature
-    assert [shares(g) for g in turned.groups] == [shares(g) for g in plain.groups]
+def test_analyze_does_not_depend_on_row_order_and_embedding_length(
+    report: ReasoningReport, order: list[int], length: float
+) -> None:
+    said = read_rationales(frame([ROWS[place] for place in order]), SCENES)
+    turned = report_of(said, vectors(said.texts) * length)
+    assert turned.signature == report.signature
+    assert [shares(g) for g in turned.groups] == [shares(g) for g in report.groups]
     assert [g.published.shares["pose"].ci95 for g in turned.groups] == [
-        pytest.approx(g.published.shares["pose"].ci95) for g in plain.groups
+        pytest.approx(g.published.shares["pose"].ci95) for g in report.groups
     ]
-    assert [c.difference for c in turned.contrasts] == pytest.approx([c.difference for c in plain.contrasts])
+    assert [c.difference for c in turned.contrasts] == pytest.approx([c.difference for c in report.contrasts])
 
 
 def test_analyze_counts_a_repeated_text_once_per_response() -> None:
@@ -233,9 +221,7 @@ def test_analyze_counts_a_repeated_text_once_per_response() -> None:
         said.rows.with_columns(text=pl.when(pl.col("text").is_not_null()).then(pl.int_range(pl.len(), dtype=pl.Int64))),
         tuple(said.texts[place or 0] for place in said.rows["text"]),
     )
-    options = {"embedder": "synthetic", "model": "by hand", "labelings": 20, "bootstrap": 20}
-    one = analyze(said, SCENES, TWO, vectors(said.texts), TWO_VECTORS, **options)  # type: ignore[arg-type]
-    other = analyze(apart, SCENES, TWO, vectors(apart.texts), TWO_VECTORS, **options)  # type: ignore[arg-type]
+    one, other = (report_of(each, vectors(each.texts), bootstrap=20) for each in (said, apart))
     assert other.texts.n_duplicates == 0
     assert other.groups == one.groups
     assert other.contrasts == one.contrasts

@@ -27,27 +27,21 @@ def plain_cosine(a: FloatArray, b: FloatArray) -> float:
     return dot / (math.sqrt(sum(float(x) ** 2 for x in a)) * math.sqrt(sum(float(y) ** 2 for y in b)))
 
 
-def drawn(
-    seed: int, n: int = 30, d: int = 7, sizes: tuple[int, ...] = (3, 4, 2)
-) -> tuple[FloatArray, dict[str, FloatArray]]:
+def drawn(seed: int) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return embeddings of 30 texts, and of three sets of templates."""
     rng = np.random.default_rng(seed)
-    sets = {f"set {place}": rng.normal(size=(size, d)) + 0.5 for place, size in enumerate(sizes)}
-    return rng.normal(size=(n, d)) + 0.5, sets
+    sets = {f"set {place}": rng.normal(size=(size, 7)) + 0.5 for place, size in enumerate((3, 4, 2))}
+    return rng.normal(size=(30, 7)) + 0.5, sets
 
 
-def test_cosines_equal_those_of_a_plain_loop() -> None:
+def test_cosines_equal_those_of_a_plain_loop_for_any_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, sets = drawn(0)
     columns = np.concatenate(list(sets.values()))
     expected = [[plain_cosine(row, column) for column in columns] for row in rows]
     np.testing.assert_allclose(cosines(rows, columns), expected, atol=1e-14)
     np.testing.assert_allclose(cosines(rows.astype(np.float32), columns), expected, atol=1e-6)
-
-
-def test_cosines_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, sets = drawn(1)
-    whole = cosines(rows, sets["set 0"])
     monkeypatch.setattr("spotball_core.reasoning.similarity._BLOCK", 20)
-    np.testing.assert_allclose(cosines(rows, sets["set 0"]), whole, atol=1e-15)
+    np.testing.assert_allclose(cosines(rows, columns), expected, atol=1e-14)
 
 
 def test_classify_similarity_is_the_mean_cosine_over_each_set() -> None:
@@ -70,7 +64,7 @@ def test_classify_centered_on_the_rationales_equals_hand_computed_values() -> No
     np.testing.assert_allclose(found.margin[0], 0.4 / 3)
 
 
-def test_classify_centered_on_a_neutral_text_changes_a_category() -> None:
+def test_classify_centered_on_weighted_reference_texts_equals_hand_computed_values() -> None:
     # The neutral text (4, 3) has cosine 0.8 with pose and 0.6 with gaze: pose has an advantage of 0.2.
     # A rationale that leads by less than 0.2 changes its category.
     rationales = [[0.7, 0.6], [0.9, 0.2], [0.6, 0.7]]
@@ -79,15 +73,12 @@ def test_classify_centered_on_a_neutral_text_changes_a_category() -> None:
     np.testing.assert_allclose(fair.offset, [0.8, 0.6])
     assert fair.labels == ["gaze", "pose", "gaze"]
     assert fair.margin[0] == pytest.approx(0.2 - 0.1 / math.sqrt(0.85))
-
-
-def test_classify_weights_the_reference_texts_in_the_offset() -> None:
     reference = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    found = classify([[1.0, 1.0]], SETS, centered=True, reference=reference, weights=[0.5, 0.5, 1.0])
-    np.testing.assert_allclose(found.offset, [0.5, 0.5])
+    weighted = classify([[1.0, 1.0]], SETS, centered=True, reference=reference, weights=[0.5, 0.5, 1.0])
+    np.testing.assert_allclose(weighted.offset, [0.5, 0.5])
 
 
-def test_classify_labels_zero_or_infinite_embeddings_empty_and_marks_ties() -> None:
+def test_classify_labels_zero_or_infinite_embeddings_empty_marks_ties_and_accepts_no_texts() -> None:
     rows = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0], [1.0, 1.0], [1e-200, 0.0], [1e200, 1e199]]
     found = classify(rows, SETS, centered=False)
     assert found.category.tolist() == [EMPTY, EMPTY, EMPTY, TIE, 0, 0]
@@ -95,12 +86,9 @@ def test_classify_labels_zero_or_infinite_embeddings_empty_and_marks_ties() -> N
     assert np.isnan(found.margin[:3]).all()
     assert found.margin[3] == 0.0
     assert np.isnan(found.similarity[:3]).all()
+    assert classify(np.empty((0, 2)), SETS, centered=False).labels == []
     # Texts without a direction do not enter the offset.
     np.testing.assert_allclose(classify(rows[:4], SETS, centered=True).offset, [math.sqrt(0.5)] * 2)
-
-
-def test_classify_of_no_texts_returns_no_labels() -> None:
-    assert classify(np.empty((0, 2)), SETS, centered=False).labels == []
 
 
 @pytest.mark.parametrize(
@@ -124,8 +112,6 @@ def test_classify_with_unusable_input_raises_option_error(
         classify([[1.0, 0.5]], sets, **{"centered": False, **options})  # type: ignore[arg-type]
 
 
-# Invariants --------------------------------------------------------------------------------------------------
-
 seeds = st.integers(0, 10_000)
 
 
@@ -143,8 +129,7 @@ def test_classify_does_not_depend_on_the_order_of_rows_templates_and_categories(
     rows, sets = drawn(seed)
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     one = classify(rows, sets, centered=centered)
-    by_row = classify(rows[shuffled], sets, centered=centered)
-    assert by_row.category.tolist() == one.category[shuffled].tolist()
+    assert classify(rows[shuffled], sets, centered=centered).category.tolist() == one.category[shuffled].tolist()
     turned = {name: some[::-1] for name, some in sets.items()}
     assert classify(rows, turned, centered=centered).labels == one.labels
     # The order and the names of the categories do not matter.

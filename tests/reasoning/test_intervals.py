@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums, stratified_difference
+from spotball_core.reasoning.intervals import Stratified, drawn_images, ratios_of_sums, stratified_difference
 from spotball_core.reasoning.keywords import agreement, keyword_categories
 from spotball_core.reasoning.texts import seem_not_english, without_letters, word_counts
 from spotball_core.stats.bootstrap import resample_weights
+from spotball_core.typing import FloatArray, IntArray
 
 
 def test_ratios_of_sums_and_interval_equal_those_of_a_plain_loop() -> None:
@@ -50,11 +53,8 @@ def test_stratified_difference_and_interval_equal_those_of_a_plain_loop(seed: in
     value[rng.integers(0, n, 3)] = np.nan
     stratum, image = rng.integers(0, 3, n), rng.integers(0, 5, n)
     found = stratified_difference(value, kind == 0, kind == 1, stratum, image, drawn_images(20, 1))
-    rows = [
-        (float(value[i]), bool(kind[i] == 0), int(stratum[i]), int(image[i]))
-        for i in range(n)
-        if kind[i] >= 0 and np.isfinite(value[i])
-    ]
+    every = zip(value.tolist(), (kind == 0).tolist(), stratum.tolist(), image.tolist(), strict=True)
+    rows = [row for row, known in zip(every, (kind >= 0) & np.isfinite(value), strict=True) if known]
     both = {s for s in range(3) if {is_a for _, is_a, its, _ in rows if its == s} == {True, False}}
     rows = [row for row in rows if row[2] in both]
     a, b = plain_difference([row[:3] for row in rows])
@@ -81,15 +81,16 @@ def test_stratified_difference_compares_only_within_strata() -> None:
     # The first kind is 1 higher within each stratum. Pooled, it is lower, because it is rare where values are high.
     value = np.array([1.0, 1.0, 1.0, 0.0, 11.0, 10.0, 10.0, 10.0])
     is_a = np.array([True, True, True, False, True, False, False, False])
-    found = stratified_difference(value, is_a, ~is_a, np.repeat([0, 1], 4), np.arange(8), drawn_images(0, 0))
+
+    def compared(value: FloatArray, stratum: IntArray, draws: int = 0) -> Stratified | None:
+        return stratified_difference(value, is_a, ~is_a, stratum, np.arange(8), drawn_images(draws, 0))
+
+    found = compared(value, np.repeat([0, 1], 4))
     assert found is not None
     assert (found.a, found.b, found.n_strata) == (6.0, 5.0, 2)
     assert value[is_a].mean() < value[~is_a].mean()
-    nothing = stratified_difference(value, is_a, ~is_a, np.where(is_a, 0, 1), np.arange(8), drawn_images(0, 0))
-    assert nothing is None
-    assert (
-        stratified_difference(value * np.nan, is_a, ~is_a, np.zeros(8, int), np.arange(8), drawn_images(5, 0)) is None
-    )
+    assert compared(value, np.where(is_a, 0, 1)) is None
+    assert compared(value * np.nan, np.zeros(8, int), draws=5) is None
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(1, 3)), max_size=30))
@@ -103,9 +104,8 @@ def test_agreement_equals_that_of_a_plain_loop(rows: list[tuple[int, int, int]])
         assert np.isnan(kappa)
         return
     observed = sum(a == b for a, b in both) / len(both)
-    chance = sum(
-        (sum(a == c for a, _ in both) / len(both)) * (sum(b == c for _, b in both) / len(both)) for c in range(3)
-    )
+    times_a, times_b = (Counter(labels) for labels in zip(*both, strict=True))
+    chance = sum(times_a[c] * times_b[c] for c in range(3)) / len(both) ** 2
     assert share == pytest.approx(observed)
     if chance < 1 - 1e-9:
         assert kappa == pytest.approx((observed - chance) / (1 - chance), abs=1e-12)
@@ -114,9 +114,8 @@ def test_agreement_equals_that_of_a_plain_loop(rows: list[tuple[int, int, int]])
 
 
 def test_kappa_of_a_2_by_2_table_equals_the_hand_computed_value() -> None:
-    # The table is 20, 5, 10, 15: the observed agreement is 0.7, and the chance agreement is 0.5.
-    one = np.repeat([0, 0, 1, 1], [20, 5, 10, 15])
-    other = np.repeat([0, 1, 0, 1], [20, 5, 10, 15])
+    # The observed agreement is 0.7, and the chance agreement is 0.5.
+    one, other = (np.repeat(labels, [20, 5, 10, 15]) for labels in ([0, 0, 1, 1], [0, 1, 0, 1]))
     assert agreement(one, other, 2, np.ones(50)) == pytest.approx((50, 0.7, 0.4))
 
 
@@ -129,15 +128,8 @@ def test_keyword_categories_match_whole_words_in_any_case() -> None:
 
 def test_text_statistics_of_unusual_texts() -> None:
     long = "word " * 10_000
-    texts = [
-        "The ball is high",
-        "⚽ 👀",
-        "球在左边的球员附近",
-        "El portero mira hacia la izquierda del campo",
-        long,
-        "D5?!",
-        "...",
-    ]
+    spanish = "El portero mira hacia la izquierda del campo"
+    texts = ["The ball is high", "⚽ 👀", "球在左边的球员附近", spanish, long, "D5?!", "..."]
     assert word_counts(texts).tolist() == [4, 2, 1, 8, 10_000, 1, 1]
     assert without_letters(texts).tolist() == [False, True, False, False, False, False, True]
     assert seem_not_english(texts).tolist() == [False, False, True, True, True, False, False]

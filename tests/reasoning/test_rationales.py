@@ -75,7 +75,7 @@ def test_read_rationales_accepts_records() -> None:
 def test_read_rationales_without_any_text_raises_a_one_line_input_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "me.csv"
     path.write_text(content)
-    with raises(InputError, "invalid-value:reasoning") as caught:
+    with raises(InputError, "no-data:reasoning") as caught:
         read_rationales(path, SCENES)
     assert caught.value.file == str(path)
     assert "\n" not in str(caught.value)

@@ -36,28 +36,22 @@ def guesses_and_words(scenes: list[Scene], *, honest: bool, seed: int = 0) -> pl
 
     The rationales mention gaze on these images if `honest`, and on random images otherwise.
     """
-    follows = np.arange(len(scenes)) % 2 == 0
+    follows = {scene.image: place % 2 == 0 for place, scene in enumerate(scenes)}
     heads = cue_responses(scenes, {"m": {"head": 1.5, "center": 0.5}}, samples=SAMPLES, seed=seed)
     other = cue_responses(scenes, {"m": {"center": 0.5}}, samples=SAMPLES, seed=seed)
-    by_image = {scene.image: follow for scene, follow in zip(scenes, follows, strict=True)}
-    rows = pl.concat(
-        [
-            heads.filter(pl.col("image").replace_strict(by_image)),
-            other.filter(~pl.col("image").replace_strict(by_image)),
-        ]
-    )
+    following = pl.col("image").replace_strict(follows)
+    rows = pl.concat([heads.filter(following), other.filter(~following)])
     rng = np.random.default_rng(seed)
-    mention = (
-        by_image if honest else dict(zip(by_image, rng.permutation(list(by_image.values())).tolist(), strict=True))
-    )
+    mention = follows
+    if not honest:
+        mention = dict(zip(follows, rng.permutation(list(follows.values())).tolist(), strict=True))
     words = [GAZE if (rng.random() < (0.8 if mention[image] else 0.2)) else POSE for image in rows["image"]]
     return rows.with_columns(reasoning=pl.Series(words))
 
 
 def stated_by(scenes: list[Scene], rows: pl.DataFrame, **options: int) -> dict[str, StatedCue]:
     scoring = Scoring(read_counts(rows, scenes), scenes, ScorePolicy.standard(bootstrap=0))
-    rationales = read_rationales(rows, scenes)
-    keywords = load_templates().keywords
+    rationales, keywords = read_rationales(rows, scenes), load_templates().keywords
     category = keyword_categories(rationales.texts, keywords)
     return {one.category: one for one in stated_cues(scoring, rationales, category, list(keywords), **options)}
 
@@ -70,8 +64,8 @@ def test_stated_cues_detect_a_respondent_that_follows_its_stated_cue() -> None:
     assert found.n_rationales == 45 * SAMPLES
     assert found.share == pytest.approx(0.5, abs=0.06)
     assert found.correlation is not None
-    assert found.correlation > 0.3
     assert found.p is not None
+    assert found.correlation > 0.3
     assert found.p < 0.02
 
 
@@ -86,31 +80,28 @@ def test_stated_cues_are_rarely_significant_for_random_rationales() -> None:
     assert np.mean(p) > 0.25
 
 
-def test_stated_cues_without_poses_give_a_reason() -> None:
-    scenes = [scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"]
-    rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
-    found = stated_by(scenes, rows)
-    assert {one.reason for one in found.values()} == {"no cue of this category applies to these images"}
+def said_gaze(scenes: list[Scene]) -> pl.DataFrame:
+    """Return guesses of the respondent `m` with the same rationale everywhere."""
+    return cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
+
+
+def test_stated_cues_without_poses_or_with_the_same_rationale_everywhere_give_a_reason() -> None:
+    without = [scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"]
+    for scenes, reason in (
+        (without, "no cue of this category applies to these images"),
+        (posed(12), "the share of rationales or the gain is the same on all images"),
+    ):
+        assert {one.reason for one in stated_by(scenes, said_gaze(scenes)).values()} == {reason}
 
 
 def test_stated_cues_with_rationales_on_few_images_give_a_reason() -> None:
     scenes = posed(12)
     rows = cue_responses(scenes, {"m": {"center": 1.0}, "silent": {}}, samples=3)
     few = pl.col("image").is_in(["1", "2", "3"]) & (pl.col("respondent") == "m")
-    rows = rows.with_columns(reasoning=pl.when(few).then(pl.lit(GAZE)))
-    found = stated_by(scenes, rows)
+    found = stated_by(scenes, rows.with_columns(reasoning=pl.when(few).then(pl.lit(GAZE))))
     assert set(found) == {"pose", "gaze"}
-    assert {one.respondent for one in found.values()} == {"m"}
-    assert {one.reason for one in found.values()} == {"fewer than 8 images have rationales"}
+    assert {(one.respondent, one.reason) for one in found.values()} == {("m", "fewer than 8 images have rationales")}
     assert found["gaze"].share == 1.0
-
-
-def test_stated_cues_with_the_same_rationale_everywhere_give_a_reason() -> None:
-    scenes = posed(12)
-    rows = cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
-    assert {one.reason for one in stated_by(scenes, rows).values()} == {
-        "the share of rationales or the gain is the same on all images"
-    }
 
 
 def test_ranks_give_the_spearman_correlation() -> None:
@@ -121,7 +112,7 @@ def test_ranks_give_the_spearman_correlation() -> None:
 
 def test_stated_cues_with_wrong_arguments_raise_option_error() -> None:
     scenes = posed(9)
-    rows = cue_responses(scenes, {"m": {}}, samples=2).with_columns(reasoning=pl.lit(GAZE))
+    rows = said_gaze(scenes)
     scoring = Scoring(read_counts(rows, scenes), scenes, ScorePolicy.standard(bootstrap=0))
     rationales: Rationales = read_rationales(rows, scenes)
     with raises(OptionError, "wrong-shape"):
@@ -131,14 +122,16 @@ def test_stated_cues_with_wrong_arguments_raise_option_error() -> None:
 
 
 def test_cues_explain_command_with_stated_prints_the_table(tmp_path: Path) -> None:
-    scenes = posed(12)
+    scenes, responses = posed(12), tmp_path / "responses.jsonl"
     write_scenes(scenes, tmp_path / "scenes.jsonl")
-    write_responses(guesses_and_words(scenes, honest=True), tmp_path / "responses.jsonl")
-    done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center,head")
+    rows = guesses_and_words(scenes, honest=True)
+    write_responses(rows, responses)
+    line = ("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues")
+    done = spotball(*line, "center,head")
     assert done.returncode == 0, done.stderr
     assert "Stated and followed cues" in done.stdout
     assert "head, view" in done.stdout
-    write_responses(guesses_and_words(scenes, honest=True).with_columns(reasoning=None), tmp_path / "responses.jsonl")
-    done = spotball("cues", "explain", tmp_path, "--stated", "--bootstrap", "0", "--cues", "center")
+    write_responses(rows.with_columns(reasoning=None), responses)
+    done = spotball(*line, "center")
     assert done.returncode == 2
     assert "reasoning" in done.stderr

@@ -37,11 +37,8 @@ def test_to_csv_has_every_number_at_full_precision(report: ReasoningReport) -> N
     assert shares == {name: value.value for name, value in group.published.shares.items()}
     (test,) = (line for line in mine if line["quantity"] == "margin_test")
     found = group.published.margin_test
-    assert (float(test["value"]), float(test["expected"]), float(test["p"])) == (
-        found.observed,
-        found.expected,
-        found.p,
-    )
+    numbers = [float(test[key]) for key in ("value", "expected", "p")]
+    assert numbers == [found.observed, found.expected, found.p]
     (kappa,) = (line for line in mine if line["quantity"] == "keywords.kappa")
     assert kappa["value"] == "1.0"
     assert {line["panel"] for line in lines} == {"", "people by sport", "models by sport", "models by prompt"}
@@ -63,19 +60,16 @@ def test_to_text_and_to_markdown_contain_the_same_statements(report: ReasoningRe
     assert all(line.startswith("|") for line in markdown.splitlines() if "gemini |" in line)
 
 
-def test_to_text_gives_a_reason_for_missing_values() -> None:
+def test_to_text_gives_a_reason_for_missing_values_and_omits_kappa_without_keywords() -> None:
     text = tables.to_text(analyzed([row for row in ROWS if row[0] == "volleyball"], bootstrap=0))
     assert "- Accuracy of gemini: the scenes do not contain the ball's position" in text
     assert "bootstrap interval" not in text
-
-
-def test_tables_of_three_categories_without_keywords_omit_kappa() -> None:
-    three = Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)})
-    text = tables.to_text(analyzed(templates=three))
+    three = analyzed(templates=Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)}))
+    text = tables.to_text(three)
     assert "net (%)" in text
     assert "kappa" not in text
     assert "others" in text
-    assert len(words(analyzed(templates=three)).tables[1].heads) == 6
+    assert len(words(three).tables[1].heads) == 6
 
 
 def test_figure_dots_show_published_shares_and_ticks_show_centered_shares(report: ReasoningReport) -> None:
@@ -118,9 +112,8 @@ def test_report_section_states_the_numbers_of_the_report(report: ReasoningReport
     assert "pose" not in section.lead[1].split(",")[0]
     assert "the mean cosine is largest for gaze; it exceeds the smallest one by 0.196" in section.lead[1]
     assert section.points[1].startswith("models by sport: soccer pose 50.0% [")
-    assert section.points[3] == (
-        "If any one template is removed, at least 100.0% of the rationales keep their category."
-    )
+    kept = "If any one template is removed, at least 100.0% of the rationales keep their category."
+    assert section.points[3] == kept
     shares, trust, contrasts = section.tables
     assert [rows.title for rows in shares.groups] == ["soccer", "volleyball"]
     assert [cell.text for cell in shares.groups[0].rows[1]][:7] == ["gemini", "base", "2", "3", "0", "33.3", "66.7"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -9,6 +10,12 @@ from spotball_core.replication import ReplicatedFigure, Replication, replicate
 from tests.release_layout import write_csv
 
 Truth = tuple[float, float, float, float, str]
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file by column."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def write_truth(folder: Path, sport: str, truths: Mapping[str, Truth]) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spotball_core.replication.by_file_name import Joined
 from spotball_core.replication.material import Material
 from tests.release_layout import write_csv, write_release
+from tests.replication.small import read_rows
 
 ALIASES = {"bb": "basketball", "vball": "volleyball"}
 PROMPTS = {"0": "base", "1": "cue", "2": "cot"}
@@ -21,29 +21,24 @@ Box = tuple[float, float, float, float]
 Rates = tuple[int, float, float]
 
 
-def records(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
-
-
 def joined_by_loops(data: Path) -> dict[tuple[str, str, str], Rates]:
     """Return the number of answers, near-player rate and overlap rate of each sport, respondent and prompt."""
     boxes: dict[str, list[Box]] = {}
     sport_of: dict[str, str] = {}
-    for row in records(data / "analysis/player_proximity/filtered_people_boxes_long.csv"):
+    for row in read_rows(data / "analysis/player_proximity/filtered_people_boxes_long.csv"):
         name = Path(row["image"]).name
         boxes.setdefault(name, []).append((float(row["x1"]), float(row["y1"]), float(row["x2"]), float(row["y2"])))
         sport_of[name] = row["sport"]
     hits: dict[tuple[str, str, str], list[tuple[bool, bool]]] = {}
     for path in sorted((data / "responses/models").glob("*/*.csv")):
         level, sport = path.stem.removeprefix("level").split("_")
-        for row in records(path):
+        for row in read_rows(path):
             name, cell = file_of(row["image"], boxes), position(row["cell"])
             if name and cell:
                 condition = (ALIASES.get(sport, sport), path.parent.name, PROMPTS[level])
                 hits.setdefault(condition, []).append(near_and_over(cell, boxes[name]))
     for path in sorted((data / "responses/humans").glob("*_clicks.csv")):
-        for row in records(path):
+        for row in read_rows(path):
             name = file_of(row["image"], boxes)
             if name:
                 cell = (int(row["row"]), int(row["col"]))
@@ -96,9 +91,15 @@ def test_joined_rates_equal_those_of_plain_loops(tmp_path: Path, seed: int) -> N
         assert found[condition] == pytest.approx(rates, abs=1e-12), condition
 
 
-@pytest.fixture
-def material(tmp_path: Path) -> Material:
-    return Material.read(write_release(tmp_path))
+@pytest.fixture(scope="module")
+def material(release: Path) -> Material:
+    return Material.read(release)
+
+
+def joined(material: Material, sport: str, respondent: str, prompt: str) -> Joined:
+    found = material.joined((sport, respondent, prompt))
+    assert found is not None
+    return found
 
 
 def test_join_by_file_name_mixes_players_of_basketball_and_volleyball_only(material: Material) -> None:
@@ -108,45 +109,35 @@ def test_join_by_file_name_mixes_players_of_basketball_and_volleyball_only(mater
     assert len(names.boxes("2.jpg")) == 2  # Both boxes belong to soccer.
     assert names.name(("volleyball", "2")) is None  # No players were detected on this image.
     for prompt in ("base", "cue", "cot"):
-        soccer, volleyball = material.joined(("soccer", "gpt", prompt)), material.joined(("volleyball", "gpt", prompt))
-        assert soccer is not None
-        assert volleyball is not None
-        assert not soccer.mixed
-        assert volleyball.mixed
+        assert not joined(material, "soccer", "gpt", prompt).mixed
+        assert joined(material, "volleyball", "gpt", prompt).mixed
 
 
 def test_join_excludes_answers_whose_image_name_has_no_boxes(material: Material) -> None:
     # The boxes and GPT name the controls 302.jpg and 347.jpg, but Gemini uses other names.
-    gpt, gemini = material.joined(("soccer", "gpt", "cot")), material.joined(("soccer", "gemini", "cot"))
-    assert gpt is not None
-    assert gemini is not None
-    assert gpt.n == 3 * 4  # The images are 2, 302 and 347; players of 163 are unknown.
-    assert gemini.n == 4  # Only image 2 is matched.
+    assert joined(material, "soccer", "gpt", "cot").n == 3 * 4  # Images 2, 302 and 347; players of 163 are unknown.
+    assert joined(material, "soccer", "gemini", "cot").n == 4  # Only image 2 is matched.
 
 
 def test_join_assigns_people_to_the_sport_that_has_a_file_with_the_image_number(material: Material) -> None:
     # Each image has nine answers. Image 2 of any sport is matched to soccer's 2.jpg; images 1 and 3 to volleyball's.
-    soccer, volleyball = material.joined(("soccer", "human", "base")), material.joined(("volleyball", "human", "base"))
-    assert soccer is not None
-    assert volleyball is not None
-    assert soccer.n == 3 * 9
-    assert volleyball.n == 3 * 9
+    soccer = joined(material, "soccer", "human", "base")
+    assert (soccer.n, soccer.mixed) == (3 * 9, True)
+    assert joined(material, "volleyball", "human", "base").n == 3 * 9
     assert material.joined(("basketball", "human", "base")) is None
-    assert soccer.mixed
 
 
-def test_join_without_player_files_returns_none(tmp_path: Path) -> None:
+def test_boxes_without_a_sport_column_use_the_folder_name_and_without_boxes_there_is_no_join(
+    material: Material, tmp_path: Path
+) -> None:
     folder = write_release(tmp_path)
-    (folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv").unlink()
-    (folder / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
-    material = Material.read(folder)
-    assert all(material.joined(condition) is None for condition in material.conditions)
-
-
-def test_boxes_without_a_sport_column_use_the_folder_name(tmp_path: Path) -> None:
-    folder = write_release(tmp_path)
-    path = folder / "data/analysis/player_proximity/filtered_people_boxes_long.csv"
-    rows = [(row["image"], row["x1"], row["y1"], row["x2"], row["y2"]) for row in records(path)]
-    before = Material.read(folder).by_file_name.boxes("1.png")
-    write_csv(path, ("image", "x1", "y1", "x2", "y2"), rows)
-    assert Material.read(folder).by_file_name.boxes("1.png").tolist() == before.tolist()
+    players = folder / "data/analysis/player_proximity"
+    path = players / "filtered_people_boxes_long.csv"
+    columns = ("image", "x1", "y1", "x2", "y2")
+    write_csv(path, columns, [[row[column] for column in columns] for row in read_rows(path)])
+    same = Material.read(folder).by_file_name.boxes("1.png")
+    assert same.tolist() == material.by_file_name.boxes("1.png").tolist()
+    path.unlink()
+    (players / "filtered_people_image_summary.csv").unlink()
+    without = Material.read(folder)
+    assert all(without.joined(condition) is None for condition in without.conditions)

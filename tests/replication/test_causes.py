@@ -9,6 +9,7 @@ import pytest
 from spotball_core.replication import replicate
 from spotball_core.replication.causes import expected_answers
 from spotball_core.replication.material import Material
+from tests.release_layout import write_csv
 from tests.replication.small import (
     item,
     write_accuracy,
@@ -27,8 +28,7 @@ ERROR = "mean error (px)"
 def folder(tmp_path: Path) -> Path:
     for sport in ("soccer", "basketball", "volleyball"):
         write_truth(tmp_path, sport, dict.fromkeys(IMAGES, (10, 10, 20, 20, "A1")))
-    boxes = [("soccer", f"{image}.jpg", 250.0, 170.0, 330.0, 260.0) for image in IMAGES]
-    write_boxes(tmp_path, boxes)
+    write_boxes(tmp_path, [("soccer", f"{image}.jpg", 250.0, 170.0, 330.0, 260.0) for image in IMAGES])
     return tmp_path
 
 
@@ -54,9 +54,7 @@ def test_cause_of_a_mismatch_follows_from_the_number_of_answers_per_image(
 ) -> None:
     write_answers(folder, "llama", 0, "soccer", answers(*numbers))
     found = item(folder, where="table 2", quantity=ERROR, **named("llama", "base"))
-    assert found.status == "mismatch"
-    assert found.note == cause
-    assert found.unexplained == (cause == "unexplained")
+    assert (found.status, found.note, found.unexplained) == ("mismatch", cause, cause == "unexplained")
 
 
 def test_chain_of_thought_prompts_are_expected_to_have_20_samples(folder: Path) -> None:
@@ -123,16 +121,14 @@ def test_accuracy_is_compared_with_the_number_of_answers_in_its_file(folder: Pat
         ("mismatch", "unexplained"),
         ("mismatch", "another run: the published figure is from 140 answers, but these data have 150"),
     ]
-
-
-def test_condition_without_answers_has_status_no_data(folder: Path) -> None:
+    # This condition has no answers.
     write_accuracy(folder, ("volleyball", "gpt", 1, 2500, "0.008"))
-    found = item(folder, where="figure 4", **named("gpt", "cue", "volleyball"))
-    assert (found.status, found.published, found.reproduced) == ("no data", "0.008", None)
+    without = item(folder, where="figure 4", **named("gpt", "cue", "volleyball"))
+    assert (without.status, without.published, without.reproduced) == ("no data", "0.008", None)
 
 
 def test_cause_of_people_mixed_across_sports(folder: Path) -> None:
-    write_boxes(folder, [("soccer", "1.jpg", 250.0, 170.0, 330.0, 260.0), ("volleyball", "2.png", 0.0, 0.0, 9.0, 9.0)])
+    write_boxes(folder, [("soccer", "1.jpg", 250, 170, 330, 260), ("volleyball", "2.png", 0, 0, 9, 9)])
     # All clicks are in D5, on soccer's player. Clicks on volleyball's image 1 are counted as soccer's.
     write_clicks(folder, "soccer", 1, ["1"])
     write_proximity(folder, ("soccer", "humans", "", 9, "0.9", "0.9"))
@@ -142,20 +138,15 @@ def test_cause_of_people_mixed_across_sports(folder: Path) -> None:
     replication = replicate(folder)
     soccer = item(replication, where="figure 5", quantity="near-player rate", **named("human", "base"))
     assert soccer.reproduced == 1.0
-    assert (soccer.note or "").startswith(
-        "fewer people: 3 answers per image, but the paper states 150; people mixed across sports"
-    )
-    volleyball = item(
-        replication, where="figure 5", quantity="near-player rate", **named("human", "base", "volleyball")
-    )
-    assert volleyball.reproduced == 0.0
-    assert volleyball.standard == 0.0
+    note = "fewer people: 3 answers per image, but the paper states 150; people mixed across sports"
+    assert (soccer.note or "").startswith(note)
+    name = named("human", "base", "volleyball")
+    volleyball = item(replication, where="figure 5", quantity="near-player rate", **name)
+    assert (volleyball.reproduced, volleyball.standard) == (0.0, 0.0)
 
 
 def test_near_player_rate_with_boxes_merged_by_file_name_matches_and_has_a_note(folder: Path) -> None:
-    write_boxes(
-        folder, [("basketball", "1.png", 250.0, 170.0, 330.0, 260.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)]
-    )
+    write_boxes(folder, [("basketball", "1.png", 250, 170, 330, 260), ("volleyball", "1.png", 0, 0, 9, 9)])
     write_answers(folder, "gpt", 0, "volleyball", {"1.png": ["D5", "D5", "F10", "A1"], "2.png": ["D5"] * 4})
     write_proximity(folder, ("volleyball", "gpt", 0, 4, "0.75", "0.75"))
     near = item(folder, where="figure 5", quantity="near-player rate", **named("gpt", "base", "volleyball"))
@@ -170,14 +161,11 @@ def test_lowest_accuracy_in_the_abstract_is_a_misprint_of_section_5_1(folder: Pa
     # The accuracies are 19.2% in soccer, 26.4% in volleyball and 33.6% in basketball.
     for sport, right in (("soccer", 24), ("volleyball", 33), ("basketball", 42)):
         rows = [(1, 1, "1", click, *((1, 1) if click <= right else (6, 10))) for click in range(1, 126)]
-        from tests.release_layout import write_csv
-
         path = folder / f"data/responses/humans/{sport}_clicks.csv"
         write_csv(path, ("id", "order", "image", "click", "row", "col"), rows)
     replication = replicate(folder)
-    lowest = {"respondent": "human", "quantity": "lowest accuracy of a sport (%)"}
-    assert item(replication, where="section 5.1", **lowest).status == "match"
-    abstract = item(replication, where="abstract", **lowest)
+    lowest, highest = "lowest accuracy of a sport (%)", "highest accuracy of a sport (%)"
+    assert item(replication, where="section 5.1", respondent="human", quantity=lowest).status == "match"
+    abstract = item(replication, where="abstract", respondent="human", quantity=lowest)
     assert (abstract.status, abstract.note) == ("mismatch", "misprint: section 5.1 prints 19")
-    highest = {"respondent": "human", "quantity": "highest accuracy of a sport (%)"}
-    assert item(replication, where="abstract", **highest).status == "match"
+    assert item(replication, where="abstract", respondent="human", quantity=highest).status == "match"

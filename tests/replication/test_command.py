@@ -9,24 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.replication import replicate
+from spotball_core.replication import Replication
 from tests.cli import process
 from tests.failures import codes
-from tests.release_layout import write_release
 from tests.replication.small import write_accuracy, write_all_matching
 
-KEYS = {
-    "where",
-    "sport",
-    "respondent",
-    "prompt",
-    "quantity",
-    "published",
-    "reproduced",
-    "standard",
-    "status",
-    "note",
-}
+KEYS = ["where", "sport", "respondent", "prompt", "quantity", "published", "reproduced", "standard", "status", "note"]
 
 
 def spotball(*arguments: str | Path, columns: int | None = None) -> subprocess.CompletedProcess[str]:
@@ -34,38 +22,37 @@ def spotball(*arguments: str | Path, columns: int | None = None) -> subprocess.C
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_release(tmp_path_factory.mktemp("release"))
-
-
-@pytest.fixture(scope="module")
 def matching(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_all_matching(tmp_path_factory.mktemp("matching"))
 
 
-def test_replicate_json_has_the_documented_fields_and_values(release: Path) -> None:
+def test_replicate_json_has_the_documented_fields_and_values(release: Path, found: Replication) -> None:
     done = spotball(release, "--format", "json", "--quiet")
-    assert done.returncode == 1  # Synthetic data does not match the paper.
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (1, "")  # Synthetic data does not match the paper.
     said = json.loads(done.stdout)
     assert set(said) == {"items", "signature", "signature_reproduced"}
     assert said["signature"].startswith("spotball|v:")
     for item in said["items"]:
-        assert set(item) == KEYS
+        assert set(item) == set(KEYS)
         assert item["status"] in ("match", "mismatch", "no data")
         assert item["published"] is None or isinstance(item["published"], str)
         assert item["reproduced"] is None or isinstance(item["reproduced"], float)
-    assert said == json.loads(replicate(release).model_dump_json())
+    assert said == json.loads(found.model_dump_json())
 
 
-def test_replicate_without_unexplained_mismatches_exits_with_status_0(matching: Path) -> None:
-    done = spotball(matching, "--full")
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("columns", [80, 120])
+def test_replicate_without_unexplained_mismatches_exits_with_status_0_and_fits_the_terminal_width(
+    matching: Path, columns: int
+) -> None:
+    done = spotball(matching, "--full", columns=columns)
+    assert (done.returncode, done.stderr) == (0, "groups of values checked: 9 done\n")
     assert "5 matches, 0 mismatches" in done.stdout
     assert "unexplained" not in done.stdout
+    body = [line for line in done.stdout.splitlines() if "spotball|" not in line]
+    assert columns - 25 < max(map(len, body)) <= columns
 
 
-def test_replicate_with_an_unexplained_mismatch_exits_with_status_1(matching: Path, tmp_path: Path) -> None:
+def test_replicate_with_an_unexplained_mismatch_exits_with_status_1(tmp_path: Path) -> None:
     folder = write_all_matching(tmp_path)
     (truth,) = folder.rglob("soccer_gt.csv")
     truth.write_text(truth.read_text().replace("C4;C5", "C4;C5;C6;C7"))
@@ -74,21 +61,14 @@ def test_replicate_with_an_unexplained_mismatch_exits_with_status_1(matching: Pa
     assert "unexplained: table 1, soccer, cells the ball spans" in done.stdout
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_replicate_full_table_fits_the_terminal_width(matching: Path, columns: int) -> None:
-    done = spotball(matching, "--full", columns=columns)
-    body = [line for line in done.stdout.splitlines() if "spotball|" not in line]
-    assert max(map(len, body)) <= columns
-    assert max(map(len, body)) > columns - 25
-
-
 @pytest.mark.parametrize("columns", [80, 200])
-def test_replicate_summary_agrees_with_the_json_and_fits_80_columns(release: Path, columns: int) -> None:
+def test_replicate_summary_agrees_with_the_items_and_fits_80_columns(
+    release: Path, found: Replication, columns: int
+) -> None:
     lines = spotball(release, columns=columns).stdout.splitlines()
-    items = json.loads(spotball(release, "--format", "json", "-q").stdout)["items"]
     statuses = Counter(
-        "unexplained" if item["status"] == "mismatch" and "unexplained" in item["note"] else item["status"]
-        for item in items
+        "unexplained" if item.status == "mismatch" and "unexplained" in str(item.note) else item.status
+        for item in found.items
     )
     n = [statuses[status] for status in ("match", "mismatch", "unexplained", "no data")]
     assert n[2] > 0
@@ -104,21 +84,17 @@ def test_replicate_summary_agrees_with_the_json_and_fits_80_columns(release: Pat
     assert "--full" in " ".join(lines)
 
 
-def test_replicate_markdown_contains_the_table_rows(matching: Path) -> None:
+def test_replicate_markdown_contains_the_table_rows_and_an_unknown_format_exits_with_status_2(matching: Path) -> None:
+    assert spotball(matching, "--format", "yaml").returncode == 2
     done = spotball(matching, "--format", "markdown", "-q")
     assert done.returncode == 0
     assert "| cells the ball spans | soccer | 2.27 | 2.27 | 2.27 | match |" in done.stdout.splitlines()
 
 
-def test_replicate_progress_is_one_plain_line_if_stderr_is_not_a_terminal(matching: Path) -> None:
-    assert spotball(matching).stderr == "groups of values checked: 9 done\n"
-
-
 def test_replicate_of_a_folder_without_a_release_exits_with_status_2(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         done = spotball(folder)
-        assert done.returncode == 2
-        assert done.stdout == ""
+        assert (done.returncode, done.stdout) == (2, "")
         assert "Traceback" not in done.stderr
         assert done.stderr.startswith("error: ")
 
@@ -127,11 +103,6 @@ def test_replicate_of_a_broken_file_exits_with_status_2_and_names_the_line(tmp_p
     folder = write_all_matching(tmp_path)
     write_accuracy(folder, ("soccer", "gpt", 0, 10, "0.1"), ("soccer", "gpt", 7, 10, "0.1"))
     done = spotball(folder)
-    assert done.returncode == 2
-    assert codes(done.stderr) == ["invalid-value"]
+    assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
     assert "accuracy_by_condition.csv:3: level: " in done.stderr
     assert "'7'" in done.stderr
-
-
-def test_replicate_with_an_unknown_format_exits_with_status_2(matching: Path) -> None:
-    assert spotball(matching, "--format", "yaml").returncode == 2

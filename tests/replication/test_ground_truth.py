@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 import statistics
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 
 from spotball_core.replication import Replication, replicate
 from spotball_core.replication.ground_truth import touched_cells
-from tests.release_layout import write_release
-from tests.replication.small import item, items, write_answers, write_truth
+from tests.replication.small import item, items, read_rows, write_answers, write_truth
 
+SOCCER = "data/images/soccer/soccer_gt.csv"
 RULE = "images whose cells follow from the rule"
 CHANGED = "images whose cells differ from the cells of the ball's box in pixels"
 PIXELS = st.integers(-40, 700).map(float) | st.floats(-40, 700)
@@ -24,27 +24,15 @@ Cell = tuple[int, int]
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Replication:
-    return replicate(write_release(tmp_path_factory.mktemp("release")))
-
-
-@pytest.fixture(scope="module")
-def found(
+def published(
     real_release: Path, other_ground_truth: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Replication:
     """Return the replication of the published soccer data with the ground truth of the other two sports."""
     folder = tmp_path_factory.mktemp("sports")
-    for part in ("images/soccer/soccer_gt.csv", "responses"):
-        source, copy = real_release / "data" / part, folder / "data" / part
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy)
-        else:
-            shutil.copyfile(source, copy)
-    for sport, path in other_ground_truth.items():
-        copy = folder / "data/images" / sport / path.name
-        copy.parent.mkdir()
-        shutil.copyfile(path, copy)
+    shutil.copytree(real_release / "data/responses", folder / "data/responses")
+    for sport, path in {"soccer": real_release / SOCCER, **other_ground_truth}.items():
+        (folder / "data/images" / sport).mkdir(parents=True)
+        shutil.copyfile(path, folder / "data/images" / sport / path.name)
     return replicate(folder)
 
 
@@ -64,31 +52,31 @@ def position(label: str) -> Cell:
     return "ABCDEF".index(label[0]), int(label[1:]) - 1
 
 
-class TestTouchedCells:
-    @given(x=st.tuples(PIXELS, PIXELS).map(sorted), y=st.tuples(PIXELS, PIXELS).map(sorted))
-    def test_touched_cells_equal_those_of_a_loop_over_the_grid(self, x: list[float], y: list[float]) -> None:
-        found = touched_cells((x[0], y[0], x[1], y[1]))
-        assert {position(label) for label in found} == touched(x[0], y[0], x[1], y[1])
+@given(x=st.tuples(PIXELS, PIXELS).map(sorted), y=st.tuples(PIXELS, PIXELS).map(sorted))
+def test_touched_cells_equal_those_of_a_loop_over_the_grid(x: list[float], y: list[float]) -> None:
+    found = touched_cells((x[0], y[0], x[1], y[1]))
+    assert {position(label) for label in found} == touched(x[0], y[0], x[1], y[1])
 
-    @pytest.mark.parametrize(
-        ("box", "cells"),
-        [
-            ((256, 70, 298, 80), ("B5",)),  # The box begins on the border of columns 4 and 5.
-            ((230, 70, 256, 80), ("B4", "B5")),  # The box ends on that border.
-            ((10, 10, 20, 60), ("A1", "B1")),
-            ((-5, -5, -1, -1), ()),
-            ((639, 359, 700, 400), ("F10",)),
-        ],
-    )
-    def test_touched_cells_of_boxes_at_cell_borders_and_image_edges(
-        self, box: tuple[float, float, float, float], cells: tuple[str, ...]
-    ) -> None:
-        assert touched_cells(box) == cells
+
+@pytest.mark.parametrize(
+    ("box", "cells"),
+    [
+        ((256, 70, 298, 80), ("B5",)),  # The box begins on the border of columns 4 and 5.
+        ((230, 70, 256, 80), ("B4", "B5")),  # The box ends on that border.
+        ((10, 10, 20, 60), ("A1", "B1")),
+        ((-5, -5, -1, -1), ()),
+        ((639, 359, 700, 400), ("F10",)),
+    ],
+)
+def test_touched_cells_of_boxes_at_cell_borders_and_image_edges(
+    box: tuple[float, float, float, float], cells: tuple[str, ...]
+) -> None:
+    assert touched_cells(box) == cells
 
 
 class TestSynthetic:
-    def test_rule_items_match_for_each_sport_and_overall(self, small: Replication) -> None:
-        said = {i.sport: (i.published, i.reproduced, i.status) for i in items(small, quantity=RULE)}
+    def test_rule_items_match_for_each_sport_and_overall(self, found: Replication) -> None:
+        said = {i.sport: (i.published, i.reproduced, i.status) for i in items(found, quantity=RULE)}
         assert said == {
             "soccer": ("4", 4.0, "match"),
             "volleyball": ("3", 3.0, "match"),
@@ -111,14 +99,9 @@ class TestSynthetic:
         # Each box is 20 x 40 in the frame, which is 25 x 28 in pixels. The rule treats the size as 20 x 40 pixels.
         # Around (160, 60), both boxes reach into row A. Around (160, 75), the first begins at y = 55 and the second at
         # y = 61, so that A3 is removed.
-        write_truth(
-            tmp_path,
-            "soccer",
-            {
-                "1": (160 / 1.25 - 10, 60 / 0.703125 - 20, 20, 40, "A3;B3"),
-                "2": (160 / 1.25 - 10, 75 / 0.703125 - 20, 20, 40, "A3;B3"),
-            },
-        )
+        ys = {"1": 60, "2": 75}
+        truths = {image: (160 / 1.25 - 10, y / 0.703125 - 20, 20, 40, "A3;B3") for image, y in ys.items()}
+        write_truth(tmp_path, "soccer", truths)
         for level in (0, 1, 2):
             write_answers(tmp_path, "gpt", level, "soccer", {"1.jpg": ["A3"] * 4, "2.jpg": ["A3", "A3", "A3", "B3"]})
         found = replicate(tmp_path)
@@ -137,9 +120,8 @@ class TestSynthetic:
             assert effect(f"sd of the error (px), policy {way}") == (0.0, pytest.approx(45 / math.sqrt(2)))
             # One of eight answers is in the window. Two of four truth cells are in it before, two of three after.
             for prompt in ("base", None):
-                assert effect(f"center ratio, policy {way}", prompt) == (
-                    pytest.approx(1 / 8 / (2 / 4)),
-                    pytest.approx(1 / 8 / (2 / 3)),
+                assert effect(f"center ratio, policy {way}", prompt) == pytest.approx(
+                    (1 / 8 / (2 / 4), 1 / 8 / (2 / 3))
                 )
         spans = item(found, where="ground truth", quantity="cells the ball spans")
         assert (spans.reproduced, spans.standard) == (2.0, 1.5)
@@ -147,22 +129,19 @@ class TestSynthetic:
 
 @pytest.mark.real
 class TestPublished:
-    def test_rule_gives_the_published_cells_of_all_154_images(self, found: Replication) -> None:
-        said = {i.sport: (i.published, i.reproduced, i.standard, i.status) for i in items(found, quantity=RULE)}
+    def test_rule_gives_the_published_cells_of_all_154_images(
+        self, published: Replication, real_release: Path, other_ground_truth: dict[str, Path]
+    ) -> None:
+        said = {i.sport: (i.published, i.reproduced, i.standard, i.status) for i in items(published, quantity=RULE)}
         assert said == {
             "soccer": ("52", 52.0, 38.0, "match"),
             "volleyball": ("50", 50.0, 50.0, "match"),
             "basketball": ("52", 52.0, 52.0, "match"),
             None: ("154", 154.0, 140.0, "match"),
         }
-
-    def test_rule_holds_for_all_154_images_in_a_plain_loop_over_the_files(
-        self, real_release: Path, other_ground_truth: dict[str, Path]
-    ) -> None:
-        files = {"soccer": real_release / "data/images/soccer/soccer_gt.csv", **other_ground_truth}
         n = 0
-        for sport, path in files.items():
-            for row in rows(path):
+        for sport, path in {"soccer": real_release / SOCCER, **other_ground_truth}.items():
+            for row in read_rows(path):
                 x, y, width, height, gt_x, gt_y = numbers(row)
                 # This is how the project interprets gt_x and gt_y in all three sports.
                 assert (gt_x, gt_y) == (1.25 * (x + width / 2), 0.703125 * (y + height / 2))
@@ -170,13 +149,19 @@ class TestPublished:
                 n += around(center, width, height) == {position(label) for label in row["cell"].split(";")}
         assert n == 154
 
-    def test_boxes_in_pixels_change_14_images_of_soccer(self, found: Replication) -> None:
-        said = {i.sport: i for i in items(found, quantity=CHANGED)}
+    def test_boxes_in_pixels_change_14_images_of_soccer_and_the_accuracy_of_people(
+        self, published: Replication
+    ) -> None:
+        said = {i.sport: i for i in items(published, quantity=CHANGED)}
         assert {sport: i.reproduced for sport, i in said.items()} == {"soccer": 14, "volleyball": 0, "basketball": 0}
         assert (said["soccer"].note or "").startswith("0: D6;D7;E6;E7 to D6;D7, 4: E5;F5 to F5, 12: D6;E6 to D6")
+        people = {"where": "ground truth", "respondent": "human", "quantity": "accuracy, policy standard"}
+        accuracy = item(published, **people)
+        assert accuracy.reproduced == pytest.approx(1441 / 7500)
+        assert accuracy.standard == pytest.approx(0.173, abs=5e-4)
 
     @pytest.mark.parametrize(
-        ("sport", "quantity", "published", "standard"),
+        ("sport", "quantity", "printed", "standard"),
         [
             ("soccer", "ball area (px²)", "785.37", 690.2625),
             ("volleyball", "ball area (px²)", "904.86", 904.86),
@@ -187,54 +172,45 @@ class TestPublished:
         ],
     )
     def test_published_ball_area_and_distance_in_table_1_match(
-        self, found: Replication, sport: str, quantity: str, published: str, standard: float
+        self, published: Replication, sport: str, quantity: str, printed: str, standard: float
     ) -> None:
-        said = item(found, where="table 1", sport=sport, quantity=quantity)
-        assert (said.published, said.status) == (published, "match")
+        said = item(published, where="table 1", sport=sport, quantity=quantity)
+        assert (said.published, said.status) == (printed, "match")
         assert said.standard == pytest.approx(standard, abs=1e-4)
-        assert (said.note is None) == (float(published) == pytest.approx(standard, abs=0.005))
+        assert (said.note is None) == (float(printed) == pytest.approx(standard, abs=0.005))
 
-    def test_effects_on_soccer_equal_those_of_plain_loops(self, found: Replication, real_release: Path) -> None:
-        data = real_release / "data"
-        published, in_pixels = {}, {}
-        for row in rows(data / "images/soccer/soccer_gt.csv"):
+    def test_effects_on_soccer_equal_those_of_plain_loops(self, published: Replication, real_release: Path) -> None:
+        as_filed, in_pixels = {}, {}
+        for row in read_rows(real_release / SOCCER):
             image = row["image"].split("_")[0]
             _, _, width, height, gt_x, gt_y = numbers(row)
-            published[image] = {position(label) for label in row["cell"].split(";")}
+            as_filed[image] = {position(label) for label in row["cell"].split(";")}
             in_pixels[image] = around((gt_x, gt_y), 1.25 * width, 0.703125 * height)
-        human: dict[str, list[Cell | None]] = {}
-        for row in rows(data / "responses/humans/soccer_clicks.csv"):
-            human.setdefault(row["image"], []).append((int(row["row"]) - 1, int(row["col"]) - 1))
-        gemini: dict[str, list[Cell | None]] = {}
-        for row in rows(data / "responses/models/gemini/level2_soccer.csv"):
-            image = row["image"].split(".")[0].split("_")[0]
-            gemini.setdefault(image, []).append(position(row["cell"].strip().upper()) if row["cell"].strip() else None)
+        answers: dict[tuple[str, str], dict[str, list[Cell | None]]] = {
+            ("human", "base"): defaultdict(list),
+            ("gemini", "cot"): defaultdict(list),
+        }
+        for row in read_rows(real_release / "data/responses/humans/soccer_clicks.csv"):
+            answers["human", "base"][row["image"]].append((int(row["row"]) - 1, int(row["col"]) - 1))
+        for row in read_rows(real_release / "data/responses/models/gemini/level2_soccer.csv"):
+            image, cell = row["image"].split(".")[0].split("_")[0], row["cell"].strip().upper()
+            answers["gemini", "cot"][image].append(position(cell) if cell else None)
         controls = {"302", "347"}
         n_items = 2
-        for (respondent, prompt), answers in {("human", "base"): human, ("gemini", "cot"): gemini}.items():
-            said = {i.quantity: i for i in items(found, where="ground truth", respondent=respondent, prompt=prompt)}
+        for (respondent, prompt), named in answers.items():
+            said = {i.quantity: i for i in items(published, where="ground truth", respondent=respondent, prompt=prompt)}
             n_items += len(said)
             for way in ("paper", "standard"):
-                shown = {image: cells for image, cells in answers.items() if way == "paper" or image not in controls}
-                truth_of = {image for image in published if way == "paper" or image not in controls}
-                for column, truth in (("reproduced", published), ("standard", in_pixels)):
-                    accuracy, mean, sd, ratio = figures(shown, {image: truth[image] for image in truth_of})
+                shown = {image: cells for image, cells in named.items() if way == "paper" or image not in controls}
+                truth_of = {image for image in as_filed if way == "paper" or image not in controls}
+                for column, truth in (("reproduced", as_filed), ("standard", in_pixels)):
+                    values = figures(shown, {image: truth[image] for image in truth_of})
                     quantities = ("accuracy", "mean error (px)", "sd of the error (px)", "center ratio")
-                    for quantity, expected in zip(quantities, (accuracy, mean, sd, ratio), strict=True):
+                    for quantity, expected in zip(quantities, values, strict=True):
                         assert getattr(said[f"{quantity}, policy {way}"], column) == pytest.approx(expected)
         # The effects are complete, and there are no others.
-        effects = [i for i in items(found, where="ground truth", sport="soccer") if i.quantity not in (RULE, CHANGED)]
-        assert len(effects) == n_items == 18
-
-    def test_accuracy_of_people_falls_with_boxes_in_pixels(self, found: Replication) -> None:
-        said = item(found, where="ground truth", respondent="human", quantity="accuracy, policy standard")
-        assert said.reproduced == pytest.approx(1441 / 7500)
-        assert said.standard == pytest.approx(0.173, abs=5e-4)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.DictReader(file))
+        filed = items(published, where="ground truth", sport="soccer")
+        assert len([i for i in filed if i.quantity not in (RULE, CHANGED)]) == n_items == 18
 
 
 def numbers(row: dict[str, str]) -> tuple[float, float, float, float, float, float]:
@@ -257,10 +233,9 @@ def figures(answers: dict[str, list[Cell | None]], truth: dict[str, set[Cell]]) 
         for image, cells in answers.items()
     ]
 
-    def inside(cells: list[Cell]) -> float:
-        return statistics.mean(1 <= row <= 3 and 2 <= col <= 6 for row, col in cells)
-
-    guessed = [cell for cells in answers.values() for cell in cells if cell]
-    balls = [cell for cells in truth.values() for cell in cells]
+    guessed, balls = (
+        statistics.mean(1 <= cell[0] <= 3 and 2 <= cell[1] <= 6 for cells in named.values() for cell in cells if cell)
+        for named in (answers, truth)
+    )
     right = statistics.mean(cell in cells for cell, cells in seen)
-    return right, statistics.mean(errors), statistics.stdev(errors), inside(guessed) / inside(balls)
+    return right, statistics.mean(errors), statistics.stdev(errors), guessed / balls

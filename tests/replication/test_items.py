@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shutil
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from spotball_core.errors import InputError
-from spotball_core.release.convert import import_release
+from spotball_core import InputError, import_release, score
 from spotball_core.replication import ReplicatedFigure, Replication, published, replicate
-from spotball_core.scoring.score import score
 from tests.failures import raises
-from tests.release_layout import BOXES, TRUTHS, write_release
-from tests.replication.small import (
-    item,
-    items,
-    write_all_matching,
-    write_answers,
-    write_boxes,
-    write_clicks,
-    write_truth,
-)
+from tests.release_layout import BOXES, TRUTHS, write_csv
+from tests.replication.small import item, items, read_rows, write_answers, write_boxes, write_clicks, write_truth
 
 LETTERS = "ABCDEF"
 BALL = (100.0, 100.0, 20.0, 20.0, "A2")
 
+NEAR = {"where": "figure 5", "quantity": "truth near a player (%)"}
+OVERLAPPING = {"where": "figure 5", "quantity": "truth overlapping a player (%)"}
+EXACT = {"where": "figure 9", "sport": "soccer", "quantity": "Wasserstein, exact (px)"}
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_release(tmp_path_factory.mktemp("release"))
-
-
-@pytest.fixture(scope="module")
-def found(folder: Path) -> Replication:
-    return replicate(folder)
+Box = tuple[float, float, float, float]
 
 
 def truths(sport: str) -> list[tuple[float, float, float, float, list[str]]]:
     return [(*map(float, row[:4]), row[4].split(";")) for row in TRUTHS[sport].values()]  # type: ignore[misc]
+
+
+def is_near(x: float, y: float, boxes: Iterable[Box]) -> bool:
+    gaps = [math.hypot(max(x1 - x, 0, x - x2), max(y1 - y, 0, y - y2)) for x1, y1, x2, y2 in boxes]
+    return min(gaps) <= 0.08 * math.hypot(640, 360)
+
+
+def inside(cells: list[tuple[int, int]]) -> float:
+    """Return the share of cells (rows and columns from 1) in the center window."""
+    return statistics.mean(2 <= row <= 4 and 3 <= col <= 7 for row, col in cells)
 
 
 # All items -----------------------------------------------------------------------------------------------------
@@ -70,20 +66,18 @@ def test_status_and_note_of_each_item_are_consistent(found: Replication) -> None
     assert set(found.unexplained) == {i for i in found.items if i.note and "unexplained" in i.note}
 
 
-def test_signatures_name_the_standard_and_the_paper_policy(found: Replication) -> None:
-    assert "|policy:standard|" in found.signature
-    assert "|policy:paper|" in found.signature_reproduced
-    assert found.signature.split("|")[2] == found.signature_reproduced.split("|")[2]
-
-
-def test_replicate_of_the_data_folder_gives_the_same_result(folder: Path, found: Replication) -> None:
-    assert replicate(folder / "data") == found
+def test_replicate_of_the_data_folder_gives_the_same_result_and_reports_progress_for_each_of_9_groups(
+    release: Path, found: Replication
+) -> None:
+    seen: list[tuple[int, int]] = []
+    assert replicate(release / "data", on_progress=lambda done, total: seen.append((done, total))) == found
+    assert seen == [(done, 9) for done in range(10)]
 
 
 # Table 1 -------------------------------------------------------------------------------------------------------
 
 
-def corners(sport: str, x: float, y: float, width: float, height: float) -> tuple[float, float, float, float]:
+def corners(sport: str, x: float, y: float, width: float, height: float) -> Box:
     """Return the ball's box in image pixels: soccer uses a frame of 512 x 512, other sports use the center."""
     if sport == "soccer":
         return x * 640 / 512, y * 360 / 512, (x + width) * 640 / 512, (y + height) * 360 / 512
@@ -91,7 +85,9 @@ def corners(sport: str, x: float, y: float, width: float, height: float) -> tupl
 
 
 @pytest.mark.parametrize("sport", ["soccer", "basketball", "volleyball"])
-def test_ball_values_in_table_1_equal_those_of_plain_loops(found: Replication, sport: str) -> None:
+def test_ball_values_in_table_1_equal_those_of_plain_loops_and_have_notes_on_units(
+    found: Replication, sport: str
+) -> None:
     rows = truths(sport)
 
     def says(quantity: str) -> ReplicatedFigure:
@@ -109,22 +105,16 @@ def test_ball_values_in_table_1_equal_those_of_plain_loops(found: Replication, s
     assert distance.reproduced == pytest.approx(statistics.mean(as_filed))
     of_balls = [math.hypot((x1 + x2) / 2 - 320, (y1 + y2) / 2 - 180) for x1, y1, x2, y2 in boxes]
     assert distance.standard == pytest.approx(statistics.mean(of_balls))
-
-
-def test_notes_on_ball_units_appear_only_in_the_affected_sports(found: Replication) -> None:
-    notes = {(i.quantity, i.sport): i.note or "" for i in items(found, where="table 1") if "ball " in i.quantity}
-    for sport in ("soccer", "basketball", "volleyball"):
-        assert ("512 x 512" in notes["ball area (px²)", sport]) == (sport == "soccer")
-        assert ("not the ball" in notes["ball to image center (px)", sport]) == (sport != "soccer")
+    assert ("512 x 512" in (area.note or "")) == (sport == "soccer")
+    assert ("not the ball" in (distance.note or "")) == (sport != "soccer")
 
 
 def test_ball_distance_without_gt_x_and_gt_y_has_status_no_data(tmp_path: Path) -> None:
-    path = tmp_path / "data/images/soccer/soccer_gt.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("image,x,y,width,height,cell\n1,246,246,20,20,C5\n")
+    columns = ("image", "x", "y", "width", "height", "cell")
+    write_csv(tmp_path / "data/images/soccer/soccer_gt.csv", columns, [(1, 246, 246, 20, 20, "C5")])
     distance = item(tmp_path, where="table 1", sport="soccer", quantity="ball to image center (px)")
     assert (distance.status, distance.reproduced, distance.standard) == ("no data", None, 0.0)
-    near = item(tmp_path, where="figure 5", quantity="truth near a player (%)")
+    near = item(tmp_path, **NEAR)
     assert (near.status, near.reproduced) == ("no data", None)
 
 
@@ -158,38 +148,26 @@ def test_players_per_scene_rounded_twice_has_a_note(tmp_path: Path) -> None:
     for sport in ("soccer", "basketball"):
         write_truth(tmp_path, sport, {str(i): truth for i in range(51)})
     # 217 players on 51 images are 4.2549 per image. This rounds to 4.25, but to 4.26 if it is first rounded to 4.255.
-    boxes = [("basketball", f"{i % 51}.png", 0.0, 0.0, 10.0, 10.0) for i in range(217)]
-    write_boxes(tmp_path, boxes)
+    write_boxes(tmp_path, [("basketball", f"{i % 51}.png", 0.0, 0.0, 10.0, 10.0) for i in range(217)])
     i = item(tmp_path, where="table 1", sport="soccer", quantity="players per scene")
-    assert i.status == "mismatch"
+    assert (i.status, i.unexplained) == ("mismatch", False)
     assert (i.note or "").startswith("rounded twice; columns swapped")
-    assert not i.unexplained
 
 
-def test_ranks_by_players_per_scene_require_all_three_sports(folder: Path, found: Replication, tmp_path: Path) -> None:
+def test_ranks_by_players_per_scene_require_all_three_sports(release: Path, found: Replication, tmp_path: Path) -> None:
     ranks = {i.sport: i.reproduced for i in items(found, where="figure 3", quantity="rank by players per scene")}
     assert ranks == {"soccer": 2.0, "volleyball": 2.0, "basketball": 1.0}  # Two sports have the same rank.
-    copy = without(folder, tmp_path, "data/images/basketball", "data/responses")
-    boxes = [("soccer", "2.jpg", 0.0, 0.0, 9.0, 9.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)]
-    write_boxes(copy, boxes)
+    copy = without(release, tmp_path, "data/images/basketball", "data/responses")
+    write_boxes(copy, [("soccer", "2.jpg", 0.0, 0.0, 9.0, 9.0), ("volleyball", "1.png", 0.0, 0.0, 9.0, 9.0)])
     (copy / "data/analysis/player_proximity/filtered_people_image_summary.csv").unlink()
     for i in items(copy, where="figure 3"):
         assert (i.status, i.note) == ("no data", "needs the players of all three sports")
 
 
 def test_truth_in_the_center_window_is_the_share_of_truth_cells(found: Replication) -> None:
-    cells = [cell for *_, named in truths("volleyball") for cell in named]
-    inside = [cell[0] in "BCD" and 3 <= int(cell[1:]) <= 7 for cell in cells]
+    cells = [place(cell) for *_, named in truths("volleyball") for cell in named]
     i = item(found, where="section 5.1", sport="volleyball", quantity="truth in the center window (%)")
-    assert i.reproduced == pytest.approx(100 * statistics.mean(inside))
-
-
-def test_replicate_of_matching_data_has_no_mismatches(tmp_path: Path) -> None:
-    replication = replicate(write_all_matching(tmp_path))
-    checked = [i for i in replication.items if i.reproduced is not None and i.published is not None]
-    assert len(checked) == 5
-    assert {i.status for i in checked} == {"match"}
-    assert replication.unexplained == ()
+    assert i.reproduced == pytest.approx(100 * inside(cells))
 
 
 def test_misprint_is_identified_from_the_release_file(tmp_path: Path) -> None:
@@ -199,11 +177,9 @@ def test_misprint_is_identified_from_the_release_file(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {str(i): (*truth, cell) for i, cell in enumerate(cells)})
     wanted = {"where": "section 5.1", "sport": "soccer", "quantity": "truth in the center window (%)"}
     assert item(tmp_path, **wanted).note == "unexplained"
+    columns = ("sport", "model", "level", "prior_central", "central_ratio", "normalized_entropy")
     path = tmp_path / "data/analysis/center_bias/center_bias_soccer.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text(
-        "sport,model,level,prior_central,central_ratio,normalized_entropy\nsoccer,gpt,0,0.3644067796610169,1,0.5\n"
-    )
+    write_csv(path, columns, [("soccer", "gpt", 0, "0.3644067796610169", 1, 0.5)])
     said = item(tmp_path, **wanted)
     assert said.status == "mismatch"
     assert said.note == (
@@ -216,9 +192,8 @@ def test_misprint_is_identified_from_the_release_file(tmp_path: Path) -> None:
 
 def clicks(folder: Path, sport: str) -> dict[str, list[tuple[int, int]]]:
     by_image: dict[str, list[tuple[int, int]]] = {}
-    with (folder / f"data/responses/humans/{sport}_clicks.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            by_image.setdefault(row["image"], []).append((int(row["row"]), int(row["col"])))
+    for row in read_rows(folder / f"data/responses/humans/{sport}_clicks.csv"):
+        by_image.setdefault(row["image"], []).append((int(row["row"]), int(row["col"])))
     return by_image
 
 
@@ -228,10 +203,10 @@ def place(label: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("sport", ["soccer", "volleyball"])
 def test_error_center_ratio_entropy_and_accuracy_of_people_equal_plain_loops(
-    folder: Path, found: Replication, sport: str
+    release: Path, found: Replication, sport: str
 ) -> None:
     truth = {image: [place(cell) for cell in row[4].split(";")] for image, row in TRUTHS[sport].items()}
-    answers = clicks(folder, sport)
+    answers = clicks(release, sport)
     errors = [
         statistics.mean(
             min(math.hypot(64 * (col - c), 60 * (row - r)) for r, c in truth[image]) for row, col in answers[image]
@@ -245,10 +220,6 @@ def test_error_center_ratio_entropy_and_accuracy_of_people_equal_plain_loops(
     assert spread.reproduced == pytest.approx(statistics.stdev(errors))
     guesses = [cell for cells in answers.values() for cell in cells]
     balls = [cell for cells in truth.values() for cell in cells]
-
-    def inside(cells: list[tuple[int, int]]) -> float:
-        return statistics.mean(2 <= row <= 4 and 3 <= col <= 7 for row, col in cells)
-
     ratio = item(found, where="table 3", quantity="center ratio", **people)
     assert ratio.reproduced == pytest.approx(inside(guesses) / inside(balls))
     shares = [guesses.count(cell) / len(guesses) for cell in set(guesses)]
@@ -259,8 +230,8 @@ def test_error_center_ratio_entropy_and_accuracy_of_people_equal_plain_loops(
     assert accuracy.reproduced == pytest.approx(statistics.mean(right))
 
 
-def test_standard_values_and_signature_equal_those_of_score(folder: Path, found: Replication) -> None:
-    release = import_release(folder)
+def test_standard_values_and_signature_equal_those_of_score(release: Path, found: Replication) -> None:
+    release = import_release(release)
     report = score(release.responses, release.scenes, reference="human", bootstrap=0)
     for group in report.groups:
         name = {"sport": group.sport, "respondent": group.respondent, "prompt": group.prompt}
@@ -269,6 +240,9 @@ def test_standard_values_and_signature_equal_those_of_score(folder: Path, found:
         near = item(found, where="figure 5", quantity="near-player rate", **name)
         assert near.standard == group.metrics["near_player_rate"].value
     assert found.signature == report.signature
+    assert "|policy:standard|" in found.signature
+    assert "|policy:paper|" in found.signature_reproduced
+    assert found.signature.split("|")[2] == found.signature_reproduced.split("|")[2]
 
 
 def test_table_3_value_of_a_model_is_the_mean_over_its_prompts(found: Replication) -> None:
@@ -281,23 +255,15 @@ def test_table_3_value_of_a_model_is_the_mean_over_its_prompts(found: Replicatio
     assert (gemini.status, gemini.note) == ("no data", "needs the answers to all three prompts")
 
 
-def test_reproduced_center_ratio_over_all_sports_uses_the_truth_of_soccer(folder: Path, found: Replication) -> None:
-    guesses = [cell for sport in TRUTHS for cells in clicks(folder, sport).values() for cell in cells]
+def test_reproduced_center_ratio_over_all_sports_uses_the_truth_of_soccer(release: Path, found: Replication) -> None:
+    guesses = [cell for sport in TRUTHS for cells in clicks(release, sport).values() for cell in cells]
     balls = [place(cell) for *_, named in truths("soccer") for cell in named]
-
-    def inside(cells: list[tuple[int, int]]) -> float:
-        return statistics.mean(2 <= row <= 4 and 3 <= col <= 7 for row, col in cells)
-
     i = item(found, where="section 5.1", respondent="human", quantity="center ratio over all sports")
     assert i.reproduced == pytest.approx(inside(guesses) / inside(balls))
     # The standard value uses the truth of all images that are not controls.
     shown = {"soccer": ("2", "163"), "basketball": ("1", "2"), "volleyball": ("1", "2", "3")}
-    own = [
-        place(cell)
-        for sport, images in shown.items()
-        for image in images
-        for cell in TRUTHS[sport][image][4].split(";")
-    ]
+    named = (TRUTHS[sport][image][4].split(";") for sport, images in shown.items() for image in images)
+    own = [place(cell) for cells in named for cell in cells]
     assert i.standard == pytest.approx(inside(guesses) / inside(own))
     assert "soccer's truth for all sports" in (i.note or "")
 
@@ -306,7 +272,7 @@ def test_reproduced_center_ratio_over_all_sports_uses_the_truth_of_soccer(folder
 
 
 def test_truth_near_a_player_equals_that_of_plain_loops(found: Replication) -> None:
-    boxes: dict[str, list[tuple[float, float, float, float]]] = {}
+    boxes: dict[str, list[Box]] = {}
     names: dict[tuple[str, str], str] = {}
     for sport, rows in BOXES.items():
         for name, box in rows:
@@ -318,54 +284,29 @@ def test_truth_near_a_player_equals_that_of_plain_loops(found: Replication) -> N
         for image, (x, y, width, height, _) in images.items():
             if (sport, image) in names:
                 gt_x, gt_y = 1.25 * (float(x) + float(width) / 2), 0.703125 * (float(y) + float(height) / 2)
-                gaps = [
-                    math.hypot(max(x1 - gt_x, 0, gt_x - x2), max(y1 - gt_y, 0, gt_y - y2))
-                    for x1, y1, x2, y2 in boxes[names[sport, image]]
-                ]
-                hits.append(min(gaps) <= 0.08 * math.hypot(640, 360))
+                hits.append(is_near(gt_x, gt_y, boxes[names[sport, image]]))
         rates.append(statistics.mean(hits))
-    i = item(found, where="figure 5", quantity="truth near a player (%)")
+    i = item(found, **NEAR)
     assert i.reproduced == pytest.approx(100 * statistics.mean(rates))
     assert "found by search" in (i.note or "")
-
-
-def test_standard_truth_near_a_player_uses_positions_and_players_of_each_image(found: Replication) -> None:
-    i = item(found, where="figure 5", quantity="truth near a player (%)")
-    # Controls are excluded. Of the other images, these five have players.
+    # The standard value uses the positions and players of each image, without controls. Five images have players.
     hits = []
-    for sport, image in (
-        ("soccer", "2"),
-        ("basketball", "1"),
-        ("basketball", "2"),
-        ("volleyball", "1"),
-        ("volleyball", "3"),
-    ):
-        left, top, right, bottom = corners(sport, *map(float, TRUTHS[sport][image][:4]))
-        x, y = (left + right) / 2, (top + bottom) / 2
-        gaps = [
-            math.hypot(max(x1 - x, 0, x - x2), max(y1 - y, 0, y - y2))
-            for name, (x1, y1, x2, y2) in BOXES[sport]
-            if name.split(".")[0] == image
-        ]
-        hits.append(min(gaps) <= 0.08 * math.hypot(640, 360))
+    for sport, images in (("soccer", ["2"]), ("basketball", ["1", "2"]), ("volleyball", ["1", "3"])):
+        for image in images:
+            left, top, right, bottom = corners(sport, *map(float, TRUTHS[sport][image][:4]))
+            own = [box for name, box in BOXES[sport] if name.split(".")[0] == image]
+            hits.append(is_near((left + right) / 2, (top + bottom) / 2, own))
     assert i.standard == pytest.approx(100 * statistics.mean(hits))
     assert 0 < statistics.mean(hits) < 1
 
 
 def test_truth_overlapping_a_player_with_merged_boxes_equals_hand_computed_values(tmp_path: Path) -> None:
     # Basketball and volleyball share the name 1.png. With merged boxes, the basketball player overlaps both balls.
-    write_truth(tmp_path, "soccer", {"1": BALL})
-    write_truth(tmp_path, "basketball", {"1": (300.0, 200.0, 20.0, 20.0, "D5")})
-    write_truth(tmp_path, "volleyball", {"1": (300.0, 200.0, 20.0, 20.0, "D5")})
-    write_boxes(
-        tmp_path,
-        [
-            ("soccer", "1.jpg", 600.0, 300.0, 640.0, 360.0),
-            ("basketball", "1.png", 290.0, 190.0, 310.0, 300.0),
-            ("volleyball", "1.png", 0.0, 0.0, 20.0, 20.0),
-        ],
-    )
-    i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
+    for sport in ("soccer", "basketball", "volleyball"):
+        write_truth(tmp_path, sport, {"1": BALL if sport == "soccer" else (300.0, 200.0, 20.0, 20.0, "D5")})
+    soccer, basketball = ("soccer", "1.jpg", 600.0, 300.0, 640.0, 360.0), ("basketball", "1.png", 290, 190, 310, 300)
+    write_boxes(tmp_path, [soccer, basketball, ("volleyball", "1.png", 0.0, 0.0, 20.0, 20.0)])
+    i = item(tmp_path, **OVERLAPPING)
     assert (i.reproduced, i.standard) == (pytest.approx(200 / 3), pytest.approx(100 / 3))
     counts = (
         "published method: 0 of 1 balls in soccer, 1 of 1 balls in volleyball, 1 of 1 balls in basketball; standard, "
@@ -385,17 +326,15 @@ def test_ball_overlaps_a_player_if_at_least_2_percent_of_its_box_is_covered(
     for sport, name in files.items():
         write_truth(tmp_path, sport, {name[0]: balls.get(sport, balls["basketball"])})
     write_boxes(tmp_path, [(sport, name, 120 - covered, 0.0, 200.0, 300.0) for sport, name in files.items()])
-    i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
-    assert i.reproduced == percent
-    assert i.standard == percent
+    i = item(tmp_path, **OVERLAPPING)
+    assert (i.reproduced, i.standard) == (percent, percent)
 
 
 def test_truth_overlapping_a_player_without_all_sports_has_status_no_data(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
-    write_boxes(
-        tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 640.0, 360.0), ("soccer", "2.jpg", 600.0, 300.0, 640.0, 360.0)]
-    )
-    i = item(tmp_path, where="figure 5", quantity="truth overlapping a player (%)")
+    boxes = [("soccer", "1.jpg", 0.0, 0.0, 640.0, 360.0), ("soccer", "2.jpg", 600.0, 300.0, 640.0, 360.0)]
+    write_boxes(tmp_path, boxes)
+    i = item(tmp_path, **OVERLAPPING)
     assert (i.status, i.reproduced, i.standard) == ("no data", None, 50.0)
     assert (i.note or "").startswith(
         "needs the images of all sports; published method: 1 of 2 balls in soccer; standard, with only the players "
@@ -420,35 +359,20 @@ def test_near_player_rate_notes_merged_boxes_only_in_affected_conditions(found: 
     assert "people mixed across sports" in noted["soccer/human/base"]
 
 
-def test_figure_9_has_distances_of_all_respondents_and_the_uniform_baseline(found: Replication) -> None:
-    shown = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, exact (px)")
-    assert [i.name for i in shown] == [
-        "soccer/gemini/cot",
-        "soccer/gpt/base",
-        "soccer/gpt/cue",
-        "soccer/gpt/cot",
-        "soccer/uniform",
-    ]
+def test_figures_6_and_9_have_distances_of_all_respondents_and_the_uniform_baseline(found: Replication) -> None:
+    shown = items(found, **EXACT)
+    names = [i.name.removeprefix("soccer/") for i in shown]
+    assert names == ["gemini/cot", "gpt/base", "gpt/cue", "gpt/cot", "uniform"]
     assert all(i.published is None and i.status == "no data" and i.reproduced for i in shown)
-    in_1d = items(found, where="figure 9", sport="soccer", quantity="Wasserstein, 1D (px)")
+    in_1d = items(found, **{**EXACT, "quantity": "Wasserstein, 1D (px)"})
     for exact, marginal in zip(shown, in_1d, strict=True):
         # The mean distance of the two marginals is at most the exact distance.
-        assert marginal.reproduced is not None
-        assert exact.reproduced is not None
-        assert 0 < marginal.reproduced <= exact.reproduced
-
-
-def test_figure_6_ratio_is_the_mean_distance_over_prompts_divided_by_the_uniform_distance(found: Replication) -> None:
-    exact = [
-        i.reproduced
-        for i in items(found, where="figure 9", sport="soccer", respondent="gpt", quantity="Wasserstein, exact (px)")
-    ]
-    uniform = item(
-        found, where="figure 9", sport="soccer", respondent="uniform", quantity="Wasserstein, exact (px)"
-    ).reproduced
-    assert uniform
+        assert 0 < (marginal.reproduced or 0.0) <= (exact.reproduced or 0.0)
+    # The ratio in figure 6 is the mean distance over prompts divided by the distance of the uniform baseline.
+    distances = [i.reproduced or math.nan for i in items(found, respondent="gpt", **EXACT)]
+    uniform = item(found, respondent="uniform", **EXACT).reproduced or math.nan
     ratio = item(found, where="figure 6", sport="soccer", respondent="gpt").reproduced
-    assert ratio == pytest.approx(statistics.mean(value for value in exact if value) / uniform)
+    assert ratio == pytest.approx(statistics.mean(distances) / uniform)
 
 
 def test_figure_10_notes_that_the_maximum_is_not_inside_the_range(found: Replication) -> None:
@@ -470,35 +394,30 @@ def without(folder: Path, to: Path, *parts: str) -> Path:
     return copy
 
 
-def has_data(items: list[ReplicatedFigure]) -> set[str]:
-    return {i.where for i in items if i.reproduced is not None}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("parts", "holds", "lacks"),
+    ("part", "holds", "lacks"),
     [
-        (("data/responses",), {"table 1", "figure 3"}, {"table 2", "figure 4", "figure 9", "figure 10"}),
-        (("data/responses/humans",), {"table 2", "figure 4", "figure 10"}, {"figure 6", "figure 9", "section 4.4"}),
-        (("data/responses/models",), {"table 2", "section 4.4"}, {"section 4.3", "figure 6"}),
-        (("data/analysis",), {"table 2", "figure 4", "figure 9"}, {"figure 3", "figure 10"}),
+        ("responses", {"table 1", "figure 3"}, {"table 2", "figure 4", "figure 9", "figure 10"}),
+        ("responses/humans", {"table 2", "figure 4", "figure 10"}, {"figure 6", "figure 9", "section 4.4"}),
+        ("responses/models", {"table 2", "section 4.4"}, {"section 4.3", "figure 6"}),
+        ("analysis", {"table 2", "figure 4", "figure 9"}, {"figure 3", "figure 10"}),
     ],
-    ids=["no answers", "no people", "no models", "no players"],
 )
 def test_replicate_of_an_incomplete_release_gives_the_available_items(
-    folder: Path, tmp_path: Path, parts: tuple[str, ...], holds: set[str], lacks: set[str]
+    release: Path, tmp_path: Path, part: str, holds: set[str], lacks: set[str]
 ) -> None:
-    replication = replicate(without(folder, tmp_path, *parts))
-    there = has_data(list(replication.items))
+    replication = replicate(without(release, tmp_path, f"data/{part}"))
+    there = {i.where for i in replication.items if i.reproduced is not None}
     assert holds <= there
     assert not lacks & there
     for i in replication.items:
         assert (i.status == "no data") == (i.reproduced is None or i.published is None)
 
 
-def test_replicate_without_ground_truth_raises_input_error(folder: Path, tmp_path: Path) -> None:
+def test_replicate_without_ground_truth_raises_input_error(release: Path, tmp_path: Path) -> None:
     with raises(InputError, "wrong-file:ground truth"):
-        replicate(without(folder, tmp_path, "data/images"))
+        replicate(without(release, tmp_path, "data/images"))
 
 
 def test_answers_without_any_parsed_cell_have_accuracy_0_and_no_other_data(tmp_path: Path) -> None:
@@ -512,9 +431,3 @@ def test_answers_without_any_parsed_cell_have_accuracy_0_and_no_other_data(tmp_p
     assert item(replication, where="figure 4", quantity="accuracy", **gpt).reproduced == 0.0
     assert item(replication, where="figure 10", quantity="tau at the maximum").status == "no data"
     assert item(replication, where="figure 9", quantity="Wasserstein, exact (px)", **gpt).reproduced is None
-
-
-def test_replicate_reports_progress_for_each_of_9_groups(folder: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    replicate(folder, on_progress=lambda done, total: seen.append((done, total)))
-    assert seen == [(done, 9) for done in range(10)]

@@ -8,31 +8,31 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError
-from spotball_core.replication.published import published
+from spotball_core.replication.published import Published, published
 from spotball_core.replication.release_files import read_release_figures
 from tests.failures import raises
 from tests.release_layout import write_csv
 
 ACCURACY = "processed/accuracy_by_condition.csv"
-HEADER = ("sport", "respondent_type", "model", "level", "n_responses", "n_correct", "accuracy")
 
 
-def accuracy(folder: Path, *rows: Iterable[object]) -> Path:
-    write_csv(folder / ACCURACY, HEADER, rows)
-    return folder
+def figures_of(folder: Path, *rows: Iterable[object]) -> tuple[Published, ...]:
+    """Write rows of the accuracy file, and return the figures of the folder."""
+    columns = ("sport", "respondent_type", "model", "level", "n_responses", "n_correct", "accuracy")
+    write_csv(folder / ACCURACY, columns, rows)
+    return read_release_figures(folder, published())
 
 
 def test_read_release_figures_keeps_the_digits_of_each_row(tmp_path: Path) -> None:
-    accuracy(
+    assert read_release_figures(tmp_path, published()) == ()
+    people, model = figures_of(
         tmp_path,
         ("soccer", "human", "", "", 7500, 1441, "0.1921"),
         ("bb", "model", "Gemini", "2.0", 1000, 81, "0.0810"),
     )
-    people, model = read_release_figures(tmp_path, published())
-    assert people.condition == ("soccer", "human", "base")
     assert (people.where, people.quantity, people.value, people.n) == ("figure 4", "accuracy", "0.1921", 7500)
     assert people.read_from == f"{ACCURACY}, column accuracy"
-    assert model.condition == ("basketball", "gemini", "cot")
+    assert (people.condition, model.condition) == (("soccer", "human", "base"), ("basketball", "gemini", "cot"))
     assert model.value == "0.0810"
 
 
@@ -55,13 +55,8 @@ def test_read_release_figures_skips_figures_that_the_paper_prints(tmp_path: Path
     assert {("gpt", "center ratio"), ("gpt", "normalized entropy")} <= printed
 
 
-def test_read_release_figures_without_files_returns_no_figures(tmp_path: Path) -> None:
-    assert read_release_figures(tmp_path, published()) == ()
-
-
 def test_read_release_figures_reports_all_problems_with_their_lines(tmp_path: Path) -> None:
-    accuracy(
-        tmp_path,
+    rows = (
         ("cricket", "human", "", "", 7500, 1441, "0.1921"),
         ("soccer", "model", "gpt", "3", 2500, 1, "0.5"),
         ("soccer", "model", "gpt", "1", "many", 1, "0.5"),
@@ -70,39 +65,37 @@ def test_read_release_figures_reports_all_problems_with_their_lines(tmp_path: Pa
     )
     write_csv(tmp_path / "analysis/center_bias/center_bias_bb.csv", ("sport", "model"), [("bb", "gpt")])
     with pytest.raises(InputError) as caught:
-        read_release_figures(tmp_path, published())
+        figures_of(tmp_path, *rows)
     said = [(problem.line, problem.field) for problem in caught.value.problems]
     assert said[:4] == [(2, "sport"), (3, "level"), (4, "n_responses"), (5, "accuracy")]
     assert caught.value.problems[3].lines == (5, 6)
-    assert {field for line, field in said[4:]} == {
-        "level",
-        "central_ratio",
-        "normalized_entropy",
-        "prior_central",
-    }
+    assert {field for line, field in said[4:]} == {"level", "central_ratio", "normalized_entropy", "prior_central"}
 
 
 def test_read_release_figures_with_a_duplicate_condition_raises_input_error(tmp_path: Path) -> None:
     row = ("soccer", "model", "gpt", "1", 2500, 1, "0.5")
     with raises(InputError, "duplicate:row:3"):
-        read_release_figures(accuracy(tmp_path, row, row), published())
+        figures_of(tmp_path, row, row)
 
 
 @pytest.mark.parametrize(
     ("content", "where"),
-    [(b"\xff\xfe\x00broken", "unreadable-file:file"), (b'sport,model\n"soccer', "missing-column:level:1")],
+    [
+        (b"\xff\xfe\x00broken", "unreadable-file:file"),
+        (b'sport,model\n"soccer', "missing-column:level:1"),
+        (None, "unreadable-file:file"),
+    ],
+    ids=["not UTF-8", "no columns", "a folder"],
 )
-def test_read_release_figures_of_a_broken_csv_file_raises_input_error(
-    tmp_path: Path, content: bytes, where: str
+def test_read_release_figures_of_an_unreadable_csv_file_raises_input_error(
+    tmp_path: Path, content: bytes | None, where: str
 ) -> None:
-    (tmp_path / "processed").mkdir()
-    (tmp_path / ACCURACY).write_bytes(content)
+    path = tmp_path / ACCURACY
+    path.parent.mkdir()
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
     with raises(InputError, where) as caught:
         read_release_figures(tmp_path, published())
-    assert caught.value.file == str(tmp_path / ACCURACY)
-
-
-def test_read_release_figures_of_a_folder_in_place_of_a_file_raises_input_error(tmp_path: Path) -> None:
-    (tmp_path / ACCURACY).mkdir(parents=True)
-    with raises(InputError, "unreadable-file:file"):
-        read_release_figures(tmp_path, published())
+    assert caught.value.file == str(path)

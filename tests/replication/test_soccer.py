@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from spotball_core import Counts, ScoreReport, import_release, score
-from spotball_core.schema import GroupScore
+from spotball_core import Counts, GroupScore, ScoreReport, import_release, read_counts, score
+from spotball_core.io.dataset import read_dataset
+from tests.replication.small import read_rows
 
 pytestmark = pytest.mark.real
 
-ANALYSIS = {
-    "center": "data/analysis/center_bias/center_bias_soccer.csv",
-    "accuracy": "data/processed/accuracy_by_condition.csv",
-}
-
-STANDARD: Mapping[str, Mapping[str, object]] = {
+STANDARD: Mapping[str, Mapping[str, float | tuple[float, float]]] = {
     "human": {
-        "n_images": 50,
-        "n_responses": 7500,
-        "n_unparsed": 0,
         "accuracy": 1441 / 7500,
         "euclidean_error": (113.35966159, 65.12715942),
         "near_player_rate": 0.83226667,
@@ -31,10 +23,7 @@ STANDARD: Mapping[str, Mapping[str, object]] = {
         "normalized_entropy": 0.81722128,
     },
     "gemini": {
-        "n_images": 50,
-        "n_responses": 1000,
-        "n_unparsed": 14,
-        "accuracy": 0.081,
+        "accuracy": 81 / 1000,
         "euclidean_error": (145.38072328, 66.48636184),
         "wasserstein": (101.75991392, 37.22812777),
         "near_player_rate": 0.83367140,
@@ -63,11 +52,6 @@ def paper(dataset: Path) -> ScoreReport:
     return score(dataset, policy="paper", reference="human", bootstrap=0)
 
 
-def rows(release: Path, which: str) -> list[dict[str, str]]:
-    with (release / ANALYSIS[which]).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def value(group: GroupScore, metric: str) -> float:
     found = group.metrics[metric].value
     assert found is not None
@@ -75,21 +59,16 @@ def value(group: GroupScore, metric: str) -> float:
 
 
 class TestStandard:
-    @pytest.mark.parametrize("respondent", list(STANDARD))
-    def test_standard_scores_equal_the_recorded_values(self, standard: ScoreReport, respondent: str) -> None:
+    @pytest.mark.parametrize(("respondent", "counts"), [("human", (50, 7500, 0)), ("gemini", (50, 1000, 14))])
+    def test_standard_scores_equal_the_recorded_values(
+        self, standard: ScoreReport, respondent: str, counts: tuple[int, int, int]
+    ) -> None:
         group = standard.group(respondent)
+        assert (group.n_images, group.n_responses, group.n_unparsed) == counts
         for name, expected in STANDARD[respondent].items():
-            if name.startswith("n_"):
-                assert getattr(group, name) == expected
-            elif isinstance(expected, tuple):
-                assert value(group, name) == pytest.approx(expected[0], abs=5.1e-9), name
-                assert group.metrics[name].sd == pytest.approx(expected[1], abs=5.1e-9), name
-            else:
-                assert value(group, name) == pytest.approx(expected, abs=5.1e-9), name
-
-    def test_standard_accuracies_equal_correct_answers_divided_by_all_answers(self, standard: ScoreReport) -> None:
-        assert value(standard.group("human"), "accuracy") == pytest.approx(1441 / 7500, abs=1e-9)
-        assert value(standard.group("gemini"), "accuracy") == pytest.approx(81 / 1000, abs=1e-9)
+            of_metric = group.metrics[name]
+            found = (of_metric.value, of_metric.sd) if isinstance(expected, tuple) else of_metric.value
+            assert found == pytest.approx(expected, abs=5.1e-9), name
 
     def test_standard_report_has_the_expected_groups_reference_images_and_warnings(self, standard: ScoreReport) -> None:
         assert [(group.sport, group.respondent, group.kind, group.prompt) for group in standard.groups] == [
@@ -100,21 +79,20 @@ class TestStandard:
         assert standard.policy.images == "shared"
         assert "|images:shared50|ref:human|" in standard.signature
         assert standard.provenance.dropped["controls"] == 2
-        assert standard.warnings == (
-            (
-                "soccer: the number of responses per image ranges from 20 to 150, which affects some metrics. Compare "
-                "groups by their matched versions, such as `wasserstein_matched`"
-            ),
+        (warning,) = standard.warnings
+        assert warning == (
+            "soccer: the number of responses per image ranges from 20 to 150, which affects some metrics. Compare "
+            "groups by their matched versions, such as `wasserstein_matched`"
         )
 
-    def test_confidence_intervals_contain_the_values(self, standard: ScoreReport) -> None:
+    def test_intervals_contain_the_values_and_people_have_lower_errors_than_the_model(
+        self, standard: ScoreReport
+    ) -> None:
         for group in standard.groups:
             for name in ("accuracy", "euclidean_error", "near_player_rate", "overlap_rate", "center_ratio"):
                 interval = group.metrics[name].ci95
                 assert interval is not None
                 assert interval[0] < value(group, name) < interval[1], name
-
-    def test_people_have_lower_errors_than_the_model(self, standard: ScoreReport) -> None:
         human, gemini = standard.group("human"), standard.group("gemini")
         for name in ("euclidean_error", "expected_error", "energy_score", "log_score", "brier_score"):
             assert value(human, name) < value(gemini, name), name
@@ -138,22 +116,22 @@ class TestStandard:
 
 
 class TestPaper:
-    def test_paper_policy_reproduces_the_error_of_people_in_table_2(self, paper: ScoreReport) -> None:
-        found = paper.group("human").metrics["euclidean_error"]
-        assert f"{found.value:.2f} ± {found.sd:.2f}" == "113.36 ± 65.13"
-
-    def test_paper_policy_reproduces_the_released_center_ratio_and_entropy_of_people(
+    def test_paper_policy_reproduces_the_error_center_ratio_and_entropy_of_people(
         self, real_release: Path, paper: ScoreReport
     ) -> None:
-        (row,) = [row for row in rows(real_release, "center") if row["model"] == "human"]
         human = paper.group("human")
+        found = human.metrics["euclidean_error"]
+        assert f"{found.value:.2f} ± {found.sd:.2f}" == "113.36 ± 65.13"
+        center_bias = read_rows(real_release / "data/analysis/center_bias/center_bias_soccer.csv")
+        (row,) = [row for row in center_bias if row["model"] == "human"]
         assert value(human, "center_ratio") == pytest.approx(float(row["central_ratio"]), abs=1e-9)
         assert value(human, "center_ratio") == pytest.approx(1.1642666666666666, abs=1e-9)
         assert value(human, "normalized_entropy") == pytest.approx(float(row["normalized_entropy"]), abs=1e-9)
         assert value(human, "normalized_entropy") == pytest.approx(0.8172212837875619, abs=1e-9)
 
     def test_paper_policy_reproduces_the_released_accuracies(self, real_release: Path, paper: ScoreReport) -> None:
-        expected = {(row["model"] or "human"): row for row in rows(real_release, "accuracy")}
+        accuracies = read_rows(real_release / "data/processed/accuracy_by_condition.csv")
+        expected = {(row["model"] or "human"): row for row in accuracies}
         assert set(expected) == {"human", "gemini"}
         for respondent, row in expected.items():
             accuracy = paper.group(respondent).metrics["accuracy"]
@@ -169,9 +147,6 @@ class TestPaper:
 
 
 def test_score_of_merged_counts_equals_score_of_the_dataset(dataset: Path, standard: ScoreReport) -> None:
-    from spotball_core import read_counts
-    from spotball_core.io.dataset import read_dataset
-
     read = read_dataset(dataset)
     each = [read_counts(file, read.scenes) for file in read.response_files]
     assert score(Counts.merge(each), read.scenes, reference="human", bootstrap=200) == standard

@@ -5,18 +5,21 @@ Every image is 640 x 360 with the paper's grid. Guesses map each cell to the num
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from PIL import Image
 
-from spotball_core.grid import Grid
+from spotball_core import Grid, Scene, ScorePolicy
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.io.scenes import write_scenes
-from spotball_core.schema import Scene, ScorePolicy
+from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.view import PageView
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
+from tests.builders import scene
 
 GRID = Grid.standard()
 CORNER = [[0, 0, 60, 55]]
@@ -71,26 +74,14 @@ def responses() -> pl.DataFrame:
             named_ = [cell for cell, n in some.items() for _ in range(n)]
             for sample, cell in enumerate(named_, start=1):
                 rows.append((sport, image, respondent, "model", prompt, sample, None, cell, None))
-    return pl.DataFrame(rows, schema=dict(zip(COLUMNS, _types(), strict=True)), orient="row")
-
-
-def _types() -> Iterator[type[pl.DataType]]:
-    for column in COLUMNS:
-        yield pl.Int64 if column == "sample" else pl.String
+    types = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
+    return pl.DataFrame(rows, schema=types, orient="row")
 
 
 def scenes() -> tuple[Scene, ...]:
     """Return the scenes, whose images are at images/SPORT/IMAGE.jpg."""
     return tuple(
-        Scene(
-            sport=sport,
-            image=image,
-            grid=GRID,
-            ball_cells=ball,
-            players=players,
-            control=control,
-            path=f"images/{sport}/{image}.jpg",
-        )
+        scene(image, sport, ball_cells=ball, players=players, control=control, path=f"images/{sport}/{image}.jpg")
         for sport, image, ball, players, control in SCENES
     )
 
@@ -99,9 +90,9 @@ def write_study(folder: Path) -> Path:
     """Write the dataset, with image files for all images except soccer/3."""
     write_scenes(scenes(), folder / "scenes.jsonl")
     write_responses(responses(), folder / "responses-all.jsonl")
-    for number, scene in enumerate(scenes()):
-        if scene.key != ("soccer", "3"):
-            path = folder / str(scene.path)
+    for number, one in enumerate(scenes()):
+        if one.key != ("soccer", "3"):
+            path = folder / str(one.path)
             path.parent.mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (640, 360), (20 * number, 120, 60)).save(path)
     return folder
@@ -109,6 +100,16 @@ def write_study(folder: Path) -> Path:
 
 def scoring_of(folder: Path, **choices: object) -> Scoring:
     """Return the scoring of a written study; the default reference is people."""
-    counts, known = load_counts([str(folder)], None, participants=True)
-    policy = ScorePolicy.standard(**{"reference": "human", "bootstrap": 40, **choices})  # type: ignore[arg-type]
+    return scored([str(folder)], None, **{"bootstrap": 40, **choices})
+
+
+def scored(answers: Any = None, known: Sequence[Scene] | None = scenes(), **choices: object) -> Scoring:
+    """Return the scoring of answers, by default of all of them; the default reference is people."""
+    counts, known = load_counts(responses() if answers is None else answers, known, participants=True)
+    policy = ScorePolicy.standard(**{"reference": "human", "bootstrap": 0, **choices})  # type: ignore[arg-type]
     return Scoring(counts, known, policy)
+
+
+def view_of(answers: Any = None, known: Sequence[Scene] | None = scenes(), **choices: object) -> PageView:
+    """Return the content of the report's page about answers, as in `scored`."""
+    return PageView(analyze(scored(answers, known, **choices)))

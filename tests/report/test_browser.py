@@ -68,7 +68,7 @@ def table_of(page: Any, name: str) -> Any:
     return page.locator(f"#{name}-caption").locator("xpath=ancestor::table")
 
 
-def test_table_sort_buttons_sort_rows_within_sports(opened: Any) -> None:
+def test_table_sorts_rows_within_sports_and_shows_only_rows_that_match_the_filter(opened: Any) -> None:
     head = table_of(opened, "headline").get_by_role("button", name="Accuracy (%)")
     for direction, reverse in (("descending", True), ("ascending", False)):
         head.click()
@@ -79,9 +79,6 @@ def test_table_sort_buttons_sort_rows_within_sports(opened: Any) -> None:
     # Rows without a value remain at the end.
     table_of(opened, "headline").get_by_role("button", name="Wasserstein").click()
     assert all(sport[-1] == "–" for sport in column(opened, "headline", 10))
-
-
-def test_table_filter_shows_only_matching_rows(opened: Any) -> None:
     opened.get_by_label("Filter").first.fill("COT")
     assert column(opened, "headline", 1) == [["cot"]] * 3
     opened.get_by_label("Filter").first.fill("")
@@ -127,7 +124,12 @@ def images(page: Any) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('details.image')].filter((i) => !i.hidden).map((i) => i.id)")
 
 
-def test_gallery_images_are_sorted_and_filtered_by_the_controls(opened: Any, written: Written) -> None:
+def test_gallery_images_are_sorted_and_filtered_by_the_controls_and_opened_by_links(
+    opened: Any, written: Written
+) -> None:
+    assert not opened.locator("#soccer-2-alpha-cot").is_visible()
+    opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
+    opened.locator("#soccer-2-alpha-cot").wait_for(state="visible")
     shown = written.report.page.gallery
     assert shown is not None
     right = {f"{i.scene.sport}-{i.scene.image}": i.reference_right or 0.0 for i in shown.images}
@@ -150,7 +152,9 @@ def test_contents_bar_stays_at_the_top_after_a_jump(opened: Any, width: int) -> 
     assert heading >= opened.evaluate(f"{place}.bottom") > 0
 
 
-def test_controls_are_hidden_in_print(opened: Any) -> None:
+def test_figure_markers_have_titles_with_values_and_controls_are_hidden_in_print(opened: Any) -> None:
+    titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
+    assert any(title.startswith("human: ") and title.endswith("]") for title in titles)
     opened.emulate_media(media="print")
     for shown in ("nav.contents", ".choose", ".tools", "#explorer"):
         assert not opened.locator(shown).first.is_visible()
@@ -165,12 +169,6 @@ def test_long_respondent_name_does_not_hide_scores_on_a_narrow_screen(opened: An
         return {name}[2].{score}; }})()"""
     )
     assert right < 400
-
-
-def test_link_to_a_card_opens_it(opened: Any) -> None:
-    assert not opened.locator("#soccer-2-alpha-cot").is_visible()
-    opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
-    opened.locator("#soccer-2-alpha-cot").wait_for(state="visible")
 
 
 def test_guess_first_hides_the_truth_until_three_guesses_are_made(opened: Any) -> None:
@@ -205,8 +203,3 @@ def test_guess_first_hides_the_truth_until_three_guesses_are_made(opened: Any) -
     other.get_by_label("type them:").fill("d5 Z99 nonsense a1, f10")
     other.get_by_label("type them:").press("Enter")
     assert "You: 1 of 3 guesses hit" in other.locator("p.guess").inner_text()
-
-
-def test_figure_markers_have_titles_with_values(opened: Any) -> None:
-    titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
-    assert any(title.startswith("human: ") and title.endswith("]") for title in titles)

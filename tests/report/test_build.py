@@ -12,22 +12,18 @@ import pytest
 from matplotlib import rcParams
 from PIL import Image
 
-from spotball_core.errors import OptionError
-from spotball_core.grid import Grid
+from spotball_core import Grid, OptionError, ScoreReport
 from spotball_core.overlay import gridded, layout
 from spotball_core.pages import figures
 from spotball_core.pages.pictures import WIDTH, as_data
 from spotball_core.report.build import write_report
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.write import check_report, write_page
-from spotball_core.schema import ScorePolicy, ScoreReport
-from spotball_core.scoring.groups import Scoring
-from spotball_core.scoring.score import load_counts
 from spotball_core.service.parallel import Workers
 from spotball_core.service.paths import find_file
 from tests.failures import raises
 from tests.report.conftest import Written
-from tests.report.study import GRID, responses, scenes, scoring_of
+from tests.report.study import GRID, scenes, scored, scoring_of
 
 FIGURES = {
     *("accuracy", "error", "alignment", "ceiling", "proximity", "center", "entropy", "mixture", "density"),
@@ -39,7 +35,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_write_report_writes_page_json_captions_and_each_figure_as_png_and_svg(written: Written) -> None:
+def test_write_report_writes_page_captions_each_figure_as_png_and_svg_and_json_with_the_scores(
+    written: Written,
+) -> None:
     names = {f"figures/{name}.{ending}" for name in FIGURES for ending in ("png", "svg")}
     files = contents(written.out)
     assert files.keys() == {"report.html", "report.json", "figures/captions.md", *names}
@@ -51,11 +49,9 @@ def test_write_report_writes_page_json_captions_and_each_figure_as_png_and_svg(w
     assert captions.count(written.report.signature) == len(FIGURES)
     assert all(f"- {name.removeprefix('figures/')}\n" in captions for name in names)
     assert [path.name for path in written.out.parent.iterdir()] == ["report"]
-
-
-def test_scores_in_the_report_equal_those_of_scoring(written: Written, study: Path) -> None:
-    found_ = {name: getattr(written.report, name) for name in ScoreReport.model_fields}
-    assert ScoreReport(**{**found_, "ceilings": ()}) == scoring_of(study).report()
+    # The scores equal those of scoring.
+    scores = {name: getattr(written.report, name) for name in ScoreReport.model_fields}
+    assert ScoreReport(**{**scores, "ceilings": ()}) == scoring_of(written.study).report()
 
 
 @pytest.mark.slow
@@ -72,23 +68,20 @@ def test_write_report_is_reproducible_with_other_matplotlib_settings(written: Wr
 
 
 @pytest.mark.slow
-def test_write_report_with_several_processes_writes_identical_files(written: Written, tmp_path: Path) -> None:
+def test_write_report_in_several_processes_and_write_page_write_identical_files(
+    written: Written, tmp_path: Path
+) -> None:
     with Workers(2) as workers:
         write_report(scoring_of(written.study), tmp_path / "again", image_folders=[written.study], workers=workers)
     assert contents(tmp_path / "again") == contents(written.out)
-
-
-@pytest.mark.slow
-def test_write_page_from_report_json_writes_identical_files(written: Written, tmp_path: Path) -> None:
     read = PageReport.model_validate_json((written.out / "report.json").read_bytes())
-    write_page(read, tmp_path / "again", image_folders=[written.study])
-    assert contents(tmp_path / "again") == contents(written.out)
+    write_page(read, tmp_path / "page", image_folders=[written.study])
+    assert contents(tmp_path / "page") == contents(written.out)
 
 
 @pytest.mark.slow
 def test_write_report_replaces_an_earlier_report_completely(written: Written, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    shutil.copytree(written.out, out)
+    out = shutil.copytree(written.out, tmp_path / "out")
     write_report(scoring_of(written.study, reference=None, bootstrap=0), out)
     # A report without a reference has neither of these figures, so the earlier files must be removed.
     assert not (out / "figures/alignment.png").exists()
@@ -105,14 +98,12 @@ def test_write_report_to_a_folder_with_other_files_raises_option_error(tmp_path:
 
 
 def test_check_report_with_an_additional_user_file_raises_option_error(written: Written, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    shutil.copytree(written.out, out)
+    out = shutil.copytree(written.out, tmp_path / "out")
     check_report(out)
     (out / "figures/notes.txt").write_text("mine")
-    with raises(OptionError, "output-exists:--out"):
-        check_report(out)
-    with raises(OptionError, "output-exists:--out"):
-        check_report(out / "report.html")
+    for path in (out, out / "report.html"):
+        with raises(OptionError, "output-exists:--out"):
+            check_report(path)
 
 
 @pytest.mark.slow
@@ -146,9 +137,8 @@ def test_write_report_with_other_groups_or_only_controls_raises_option_error(stu
     with raises(OptionError, "invalid-option:by"):
         write_report(scoring_of(study, by=("respondent",)), tmp_path / "out")
     only_controls = [scene.model_copy(update={"control": True}) for scene in scenes()]
-    counts, known = load_counts(responses(), only_controls, participants=True)
     with raises(OptionError, "no-data"):
-        write_report(Scoring(counts, known, ScorePolicy.standard(bootstrap=0)), tmp_path / "out")
+        write_report(scored(known=only_controls, reference=None), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -163,7 +153,7 @@ def test_find_file_searches_only_the_given_folders(study: Path, tmp_path: Path) 
 
 
 def shown(data: str | None) -> Image.Image:
-    assert data is not None
+    assert data
     kind, _, content = data.partition(",")
     assert kind == "data:image/webp;base64"
     return Image.open(io.BytesIO(base64.b64decode(content)))

@@ -12,10 +12,9 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 
+from spotball_core import Grid, OptionError, Scene, ScorePolicy
 from spotball_core.comparison.compare import compare
 from spotball_core.counting.parse_record import write_parse_policy
-from spotball_core.errors import OptionError
-from spotball_core.grid import Grid
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.report.build import write_report
@@ -26,14 +25,13 @@ from spotball_core.report.numbers.records import HEADLINE, PageReport
 from spotball_core.report.sections.changes import change_sentences, changes
 from spotball_core.report.view import PageView
 from spotball_core.report.write import all_sections, write_page
-from spotball_core.schema import Scene, ScorePolicy
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from tests.builders import scene
 from tests.cli.process import Done, spotball
 from tests.conftest import THOROUGH
 from tests.failures import codes, raises
-from tests.report.study import responses, scenes, write_study
+from tests.report.study import scored, write_study
 
 GRID = Grid.standard()
 CELLS = [GRID.label(place) for place in range(GRID.rows * GRID.cols)]
@@ -41,6 +39,9 @@ HIT, MISS = "C2", "F10"
 
 Answers = Mapping[str, Sequence[str | None]]
 """Named cells, by image."""
+
+Runs = tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]
+"""Answers of an earlier and of a later run, and their scenes."""
 
 
 def rows(
@@ -90,12 +91,9 @@ def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
     after = run([rows("a", {"0": [HIT] * 4, "1": [HIT] * 2 + [MISS] * 2, "2": [HIT] + [MISS] * 3})], known)
     found = run_changes(before, after)
     accuracy = change(found, "a", "accuracy")
-    assert accuracy.before == pytest.approx(3 / 12)
-    assert accuracy.after == pytest.approx(7 / 12)
-    assert accuracy.difference == pytest.approx(4 / 12)
+    assert (accuracy.before, accuracy.after, accuracy.difference) == pytest.approx((3 / 12, 7 / 12, 4 / 12))
     # The images differ by 1/2, 1/2 and 0. Of the 8 permutations, 4 give a difference at least as large.
-    assert accuracy.p == 4 / 8
-    assert (accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, False, 3)
+    assert (accuracy.p, accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, 4 / 8, False, 3)
     # All misses have the same distance, so the errors change in proportion, in the other direction.
     error = change(found, "a", "euclidean_error")
     assert error.difference < 0
@@ -106,7 +104,7 @@ def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
 
 
 @pytest.fixture(scope="module")
-def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
+def two_runs() -> Runs:
     """Return two runs with people and two respondents in two sports; one respondent improves."""
     rng = np.random.default_rng(5)
     known = [*images(8), *images(14, "tennis")]  # Soccer uses all permutations, tennis 10,000.
@@ -121,9 +119,7 @@ def two_runs() -> tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]]:
 
 
 @pytest.mark.slow
-def test_run_changes_equal_the_contrasts_of_compare(
-    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
-) -> None:
+def test_run_changes_equal_the_contrasts_of_compare(two_runs: Runs) -> None:
     before, after, known = two_runs
     found = run_changes(run(before, known), run(after, known, reference="human"))
 
@@ -141,22 +137,16 @@ def test_run_changes_equal_the_contrasts_of_compare(
                 if (respondent, key) == ("human", "wasserstein_matched"):
                     continue
                 one, other = change(found, respondent, key, sport, prompt), contrast.metrics[key]
-                assert (one.after, one.before, one.difference, one.p, one.n_images, one.ci95) == (
-                    pytest.approx(other.a),
-                    pytest.approx(other.b),
-                    pytest.approx(other.difference),
-                    pytest.approx(other.p),
-                    other.n_images,
-                    pytest.approx(other.ci95),
-                )
+                assert one.n_images == other.n_images
+                assert (one.after, one.before) == (pytest.approx(other.a), pytest.approx(other.b))
+                assert (one.difference, one.p) == (pytest.approx(other.difference), pytest.approx(other.p))
+                assert one.ci95 == pytest.approx(other.ci95)
                 checked += 1
     assert checked == len(found.changes) == 2 * (4 * 3 - 1)
     assert change(found, "a", "accuracy", "tennis").real
 
 
-def test_holm_correction_covers_all_changes_of_a_metric(
-    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
-) -> None:
+def test_holm_correction_covers_all_changes_of_a_metric(two_runs: Runs) -> None:
     before, after, known = two_runs
     found = run_changes(run(before, known), run(after, known))
     for key in ("accuracy", "euclidean_error"):
@@ -166,15 +156,13 @@ def test_holm_correction_covers_all_changes_of_a_metric(
         assert least.p_holm == pytest.approx(8 * least.p)
 
 
-def test_run_changes_of_identical_runs_are_zero(
-    two_runs: tuple[list[pl.DataFrame], list[pl.DataFrame], list[Scene]],
-) -> None:
+def test_run_changes_of_identical_runs_are_zero(two_runs: Runs) -> None:
     _, after, known = two_runs
     scoring = run(after, known, reference="human")
     found = run_changes(scoring, scoring)
     assert len(found.changes) == 22
-    assert all((one.difference, one.p, one.p_holm, one.real) == (0, 1, 1, False) for one in found.changes)
-    assert all(one.ci95 == (0, 0) for one in found.changes)
+    for one in found.changes:
+        assert (one.difference, one.p, one.p_holm, one.real, one.ci95) == (0, 1, 1, False, (0, 0))
     assert all(group.same_answers for group in found.groups)
     assert found.n_tests == {}
     assert found.same_reference
@@ -192,8 +180,7 @@ def test_group_with_identical_answers_is_not_counted_in_the_correction() -> None
     found = run_changes(run(before, known), run(after, known))
     assert found.n_tests == {"accuracy": 1, "euclidean_error": 1}
     new, same = change(found, "new", "accuracy"), change(found, "fixed", "accuracy")
-    assert new.p_holm == new.p
-    assert new.real
+    assert (new.p_holm, new.real) == (new.p, True)
     assert (same.p, same.p_holm) == (1, 1)
     assert [group.same_answers for group in found.groups] == [True, False]
 
@@ -243,20 +230,18 @@ def test_simulated_runs_without_a_change_rarely_show_a_real_change() -> None:
 
 def test_images_whose_scenes_differ_between_runs_are_excluded_and_listed() -> None:
     answers: Answers = {str(number): [HIT, MISS] for number in range(8)}
-    earlier, later = images(8, players=[[0, 0, 10, 10]]), images(8, players=[[0, 0, 10, 10]])
-    later[0] = scene("0", ball_cells=("D5",), players=[[0, 0, 10, 10]])
-    later[1] = scene("1", size=(1280, 360), players=[[0, 0, 10, 10]])
-    later[2] = scene("2", control=True, players=[[0, 0, 10, 10]])
+    corner = [[0, 0, 10, 10]]
+    earlier, later = images(8, players=corner), images(8, players=corner)
+    later[0] = scene("0", ball_cells=("D5",), players=corner)
+    later[1] = scene("1", size=(1280, 360), players=corner)
+    later[2] = scene("2", control=True, players=corner)
     later[3] = scene("3", players=[[5, 5, 10, 10]])
     earlier[4] = later[4] = scene("4", control=True, players=None)
     before = run([rows("a", {**answers, "5": [HIT] * 2})], earlier)
     after = run([rows("a", {image: cells for image, cells in answers.items() if image != "7"})], later)
     found = run_changes(before, after)
-    assert [(one.image, one.fields) for one in found.images.excluded] == [
-        ("0", ("ball cells",)),
-        ("1", ("size",)),
-        ("2", ("control",)),
-    ]
+    excluded = [(one.image, one.fields) for one in found.images.excluded]
+    assert excluded == [("0", ("ball cells",)), ("1", ("size",)), ("2", ("control",))]
     assert found.images.other_players == ("soccer/3",)
     assert (found.images.only_before, found.images.only_after) == (("soccer/7",), ())
     # The image that is a control in both runs is not counted.
@@ -269,9 +254,7 @@ def test_images_whose_scenes_differ_between_runs_are_excluded_and_listed() -> No
         "3 images are not compared, because their scenes differ between the runs: soccer/0 (ball cells), soccer/1 "
         "(size), soccer/2 (control)." in sentences
     )
-    assert any(
-        sentence.startswith("The players of 1 image differ between the runs: soccer/3. ") for sentence in sentences
-    )
+    assert any(one.startswith("The players of 1 image differ between the runs: soccer/3. ") for one in sentences)
     assert "1 image was answered only in the earlier run: soccer/7." in sentences
 
 
@@ -299,19 +282,16 @@ def test_respondents_and_prompts_of_only_one_run_are_listed() -> None:
     before = run([both, rows("old", some), rows("a", some, prompt="cue"), elsewhere[0]], known)
     after = run([both, rows("new", some), rows("new", some, sport="tennis"), elsewhere[1]], known)
     found = run_changes(before, after)
-    assert [(one.sport, one.respondent, one.prompt) for one in found.only_before] == [
-        ("soccer", "a", "cue"),
-        ("soccer", "old", "base"),
-    ]
+    only_before = [(one.sport, one.respondent, one.prompt) for one in found.only_before]
+    assert only_before == [("soccer", "a", "cue"), ("soccer", "old", "base")]
     assert [(one.sport, one.respondent) for one in found.only_after] == [("soccer", "new"), ("tennis", "new")]
     (missing,) = found.not_compared
     assert (missing.respondent, missing.metric) == ("c", None)
     sentences = data_sentences(found, after)
     assert "Only the earlier run contains a cue (soccer), old (soccer)." in sentences
     assert "Only the later run contains new (soccer, tennis)." in sentences
-    assert (
-        "Not compared: c (soccer) (no scored image has answers in both runs and the same scene in both)."
-    ) in sentences
+    said = "Not compared: c (soccer) (no scored image has answers in both runs and the same scene in both)."
+    assert said in sentences
 
 
 def test_metric_without_a_value_is_listed_as_not_compared_with_a_reason() -> None:
@@ -359,19 +339,16 @@ def test_distance_is_not_compared_if_the_reference_answered_none_of_the_images()
     after = run([frame, people], later, reference="human", images="all")
     found = run_changes(run([frame, people], earlier), after)
     assert {one.metric for one in found.changes} == {"accuracy", "euclidean_error"}
-    assert ("a", "wasserstein_matched", "the reference answered none of the images") in [
-        (one.respondent, one.metric, one.reason) for one in found.not_compared
-    ]
+    missing = [(one.respondent, one.metric, one.reason) for one in found.not_compared]
+    assert ("a", "wasserstein_matched", "the reference answered none of the images") in missing
 
 
 def test_run_changes_of_incomparable_runs_raise_option_error() -> None:
     frame = rows("a", {"0": [HIT]})
     before = run([frame], images(1))
+    small = images(1, grid={"rows": 2, "cols": 2}, ball_cells=("A1",))
     for after, code in (
-        (
-            run([rows("a", {"0": ["A1"]})], images(1, grid={"rows": 2, "cols": 2}, ball_cells=("A1",))),
-            "different-grids",
-        ),
+        (run([rows("a", {"0": ["A1"]})], small), "different-grids"),
         (run([frame], images(1, ball_cells=("D5",))), "no-data"),
         (run([rows("b", {"0": [HIT]})], images(1)), "no-data"),
         (run([frame], images(1), by=("respondent",)), "incompatible-data"),
@@ -385,9 +362,8 @@ def test_respondents_are_matched_by_full_name() -> None:
     values = {"a": 1, "1:a": 2, "2:a": 3, "1:2:a": 4}
     frames = [rows(name, {image: [HIT] * n + [MISS] * (4 - n) for image in ("0", "1")}) for name, n in values.items()]
     found = run_changes(run(frames, known), run(frames, known))
-    for name, n in values.items():
-        one = change(found, name, "accuracy")
-        assert (one.before, one.after) == (n / 4, n / 4)
+    shares = {one.respondent: (one.before, one.after) for one in found.changes if one.metric == "accuracy"}
+    assert shares == {name: (n / 4, n / 4) for name, n in values.items()}
 
 
 # Sentences and page --------------------------------------------------------------------------------------------
@@ -395,59 +371,46 @@ def test_respondents_are_matched_by_full_name() -> None:
 
 def test_change_sentences_state_the_real_changes() -> None:
     rng = np.random.default_rng(1)
-    known = images(25)
     base = guesses(rng, 25)
-    before = run(
-        [
-            rows("human", guesses(rng, 25, right=0.2, n=20), kind="human"),
-            rows("gpt", guesses(rng, 25, right=0.9), prompt="cot"),
-            rows("gpt", base),
-        ],
-        known,
-    )
-    after = run(
-        [
-            rows("human", guesses(rng, 25, right=0.8, n=20), kind="human"),
-            rows("gpt", guesses(rng, 25, right=0.0), prompt="cot"),
-            rows("gpt", {**base, "0": [MISS] * 8}),
-        ],
-        known,
-        reference="human",
+    before, after = (
+        run(
+            [
+                rows("human", guesses(rng, 25, right=people, n=20), kind="human"),
+                rows("gpt", guesses(rng, 25, right=cot), prompt="cot"),
+                rows("gpt", {**base, **changed}),
+            ],
+            images(25),
+            reference=reference,
+        )
+        for people, cot, changed, reference in ((0.2, 0.9, {}, None), (0.8, 0.0, {"0": [MISS] * 8}, "human"))
     )
     view = PageView(analyze(after, before=before))
     found = view.page.changes
     assert found is not None
     sentences = change_sentences(view, found)
     one = change(found, "gpt", "accuracy", prompt="cot")
-    assert one.ci95 is not None
-    low, high = (f"{100 * end:.1f}" for end in one.ci95)
+    low, high = (f"{100 * end:.1f}" for end in one.ci95 or ())
     assert (
         f"gpt cot finds the ball less often in soccer: {100 * one.before:.1f}% before, {100 * one.after:.1f}% after "
         f"(difference {100 * one.difference:.1f} points [95% CI {low}, {high}])."
     ) in sentences
     people = change(found, "human", "accuracy")
-    assert any(
-        s.startswith("People find the ball more often in soccer: ")
-        and f"difference +{100 * people.difference:.1f} p" in s
-        for s in sentences
-    )
+    (sentence,) = [s for s in sentences if s.startswith("People find the ball more often in soccer: ")]
+    assert f"difference +{100 * people.difference:.1f} p" in sentence
     for start in (
         "People guess closer to the ball in soccer: ",
         "gpt cot guesses farther from the ball in soccer: ",
         "gpt cot guesses less like people in soccer: a distance of ",
     ):
         (sentence,) = [s for s in sentences if s.startswith(start)]
-        assert " px before, " in sentence
-        assert " px [95% CI " in sentence
+        assert all(text in sentence for text in (" px before, ", " px [95% CI "))
     assert not any(s.startswith("gpt base") for s in sentences)
     assert sentences[-1] == "No other change can be distinguished from chance (3 other comparisons)."
     assert len(sentences) == 6
 
 
 def test_change_sentences_explain_that_few_images_cannot_be_significant() -> None:
-    known = images(4)
-    before = run([rows("a", {str(n): [MISS] * 3 for n in range(4)})], known)
-    after = run([rows("a", {str(n): [HIT] * 3 for n in range(4)})], known)
+    before, after = (run([rows("a", {str(n): [cell] * 3 for n in range(4)})], images(4)) for cell in (MISS, HIT))
     view = PageView(analyze(after, before=before))
     assert view.page.changes is not None
     assert change_sentences(view, view.page.changes) == (
@@ -460,10 +423,10 @@ def test_change_sentences_explain_that_few_images_cannot_be_significant() -> Non
 
 
 def test_changes_section_follows_the_summary_only_with_an_earlier_run(study: Path) -> None:
-    counts, known = load_counts(responses(), scenes(), participants=True)
-    scoring = Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))
-    assert analyze(scoring).page.changes is None
-    assert "changes" not in [section.name for section in all_sections(PageView(analyze(scoring)), [study])]
+    scoring = scored()
+    view = PageView(analyze(scoring))
+    assert view.page.changes is None
+    assert "changes" not in [section.name for section in all_sections(view, [study])]
     view = PageView(analyze(scoring, before=scoring))
     assert [section.name for section in all_sections(view, [study])][:2] == ["summary", "changes"]
     assert view.page.changes is not None
@@ -487,8 +450,7 @@ def test_changes_section_escapes_markup_in_names(tmp_path: Path) -> None:
     before = run([*frames(0.0), rows("<s>old</s>", guesses(rng, 6), sport=sport)], known)
     write_report(run(frames(1.0), known), tmp_path / "out", before=before)
     page = (tmp_path / "out/report.html").read_text()
-    start = page.index('<section id="changes"')
-    section = page[start : page.index("</section>", start)]
+    section = page.partition('<section id="changes"')[2].partition("</section>")[0]
     for markup in ("<b>x", "<i>s", "<u>p", "<s>old", "<code>code", "49"):
         assert markup not in section, markup
     for text in ("&lt;b&gt;x&lt;/b&gt;", "&lt;i&gt;s", "&lt;s&gt;old&lt;/s&gt;", "`code`", "{{ 7 * 7 }}"):
@@ -522,24 +484,21 @@ def test_report_command_with_before_prints_and_writes_the_changes(folders: tuple
     old, new = folders
     out = tmp_path / "out"
     done = report(new, "--before", old, "--reference", "human", "--out", out)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
     lines = done.stderr.splitlines()
     assert any(line.startswith("gpt finds the ball more often in soccer: ") for line in lines)
     assert lines[-1] == f"wrote {out}/report.html"
     page = (out / "report.html").read_text()
-    assert (
-        page.index('<section id="summary"') < page.index('<section id="changes"') < page.index('<section id="accuracy"')
-    )
+    places = [page.index(f'<section id="{name}"') for name in ("summary", "changes", "accuracy")]
+    assert places == sorted(places)
     assert "These respondents have the same answers in both runs: human (soccer)." in page
     written = PageReport.model_validate_json((out / "report.json").read_text())
     assert written.page.changes is not None
     assert len(written.page.changes.changes) == 5
     assert change(written.page.changes, "gpt", "wasserstein_matched").difference != 0
     # The scores are those of the later run.
-    done = report(new, "--reference", "human", "--out", tmp_path / "alone", "--quiet")
-    alone = json.loads((tmp_path / "alone/report.json").read_text())
-    with_changes = json.loads((out / "report.json").read_text())
+    report(new, "--reference", "human", "--out", tmp_path / "alone", "--quiet")
+    alone, with_changes = (json.loads((folder / "report.json").read_text()) for folder in (tmp_path / "alone", out))
     assert alone["page"].pop("changes") is None
     assert with_changes["page"].pop("changes") is not None
     assert alone == with_changes
@@ -552,16 +511,15 @@ def test_report_before_files_use_the_later_scenes_unless_before_scenes_is_given(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     old, new = folders
-    done = report(new, "--before", old / "responses.csv", "--out", tmp_path / "a", "--quiet")
-    assert (done.returncode, done.stderr) == (0, "")
     moved = tmp_path / "scenes.jsonl"
     write_scenes([scene("0", ball_cells=("D5",)), *images(20)[1:]], moved)
-    done = report(new, "--before", old / "responses.csv", "--before-scenes", moved, "--out", tmp_path / "b", "--quiet")
-    assert (done.returncode, done.stderr) == (0, "")
-    found = [
-        PageReport.model_validate_json((tmp_path / name / "report.json").read_text()).page.changes for name in "ab"
-    ]
-    assert [one.n_images for one in found if one] == [20, 19]
+    for options, n_images in (([], 20), (["--before-scenes", moved], 19)):
+        out = tmp_path / str(n_images)
+        done = report(new, "--before", old / "responses.csv", *options, "--out", out, "--quiet")
+        assert (done.returncode, done.stderr) == (0, "")
+        found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
+        assert found is not None
+        assert found.n_images == n_images
 
 
 @pytest.mark.slow
@@ -602,8 +560,7 @@ def test_report_of_two_runs_suggests_the_before_option(folders: tuple[Path, Path
 @pytest.mark.slow
 def test_report_shows_warnings_and_parse_policy_of_the_earlier_run(folders: tuple[Path, Path], tmp_path: Path) -> None:
     _, new = folders
-    old = tmp_path / "old"
-    shutil.copytree(new, old)
+    old = shutil.copytree(new, tmp_path / "old")
     write_responses(rows("gpt", {str(number): [HIT, None] for number in range(20)}), old / "responses.csv")
     write_parse_policy(old / "responses.csv", "lenient")
     out = tmp_path / "out"
@@ -612,10 +569,8 @@ def test_report_shows_warnings_and_parse_policy_of_the_earlier_run(folders: tupl
     assert f"warning: {old}/responses.csv" in done.stderr
     page = (out / "report.html").read_text()
     assert f"Warning about the earlier run: {old}/responses.csv" in page
-    assert (
-        "The earlier run parsed replies with the policy lenient, the later run with a policy that is not recorded."
-        in page
-    )
+    said = "The earlier run parsed replies with the policy lenient, the later run with a policy that is not recorded."
+    assert said in page
     found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
     assert found is not None
     (group,) = found.groups

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from matplotlib.collections import LineCollection, QuadMesh
+from matplotlib.lines import Line2D
 
 from spotball_core.plots.canvas import FigureFrame, stacked
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
@@ -22,6 +24,12 @@ from tests.plots.drawn import covered, texts, touching
 FRAME = FigureFrame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))
 PROMPTS = {"base": "o", "cue": "^", "cot": "s"}
 RESPONDENTS = {"gemini": "#0077bb", "gpt-4o-mini": "#00694a", "llama": "#b8458f", "qwen": "#4f4218"}
+LOOKS = [(name, prompt, color, marker) for name, color in RESPONDENTS.items() for prompt, marker in PROMPTS.items()]
+
+
+def places(lines: Iterable[Line2D]) -> list[tuple[float, float]]:
+    """Return the first point of each line."""
+    return [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in lines]  # type: ignore[arg-type,index]
 
 
 # Dots --------------------------------------------------------------------------------------------------------
@@ -31,10 +39,9 @@ def dots(seed: int) -> tuple[Dot, ...]:
     """Return dots of people, and of four models with three prompts each."""
     rng = np.random.default_rng(seed)
     out = [Dot("human", "", "#d55e00", "D", 0.19, (0.15, 0.24))]
-    for respondent, color in RESPONDENTS.items():
-        for prompt, marker in PROMPTS.items():
-            value = float(rng.uniform(0.02, 0.2)) * (1 + seed)
-            out.append(Dot(respondent, prompt, color, marker, value, (0.8 * value, 1.3 * value), tick=0.5 * value))
+    for look in LOOKS:
+        value = float(rng.uniform(0.02, 0.2)) * (1 + seed)
+        out.append(Dot(*look, value, (0.8 * value, 1.3 * value), tick=0.5 * value))
     return tuple(out)
 
 
@@ -49,7 +56,7 @@ def test_dot_chart_draws_and_labels_each_value() -> None:
     chart = dot_chart()
     (axes,) = chart.draw([1]).axes
     drawn = [line for line in axes.lines if line.get_marker() in ("o", "^", "s", "D")]
-    assert [float(line.get_xdata()[0]) for line in drawn] == [dot.value for dot in dots(1)]  # type: ignore[arg-type,index]
+    assert [x for x, _ in places(drawn)] == [dot.value for dot in dots(1)]
     assert [line.get_color() for line in drawn] == [dot.color for dot in dots(1)]
     segments = [s for c in axes.collections if isinstance(c, LineCollection) for s in c.get_segments()]
     level = [tuple(s[:, 0]) for s in segments if s[0, 1] == s[1, 1]]
@@ -60,7 +67,7 @@ def test_dot_chart_draws_and_labels_each_value() -> None:
     assert all(f"{dot.value:.1%}" in said for dot in dots(1))
     assert [said.count(name) for name in ("gemini", "base", "cot")] == [1, 4, 4]
     # Rows are in order from top to bottom, with larger gaps between respondents.
-    rows = [float(line.get_ydata()[0]) for line in drawn]  # type: ignore[arg-type,index]
+    rows = [y for _, y in places(drawn)]
     assert rows == sorted(rows)
     assert np.diff(rows)[0] > np.diff(rows)[1]
 
@@ -75,20 +82,19 @@ def test_dot_chart_panels_share_a_scale_for_any_selection_of_panels() -> None:
     assert high > max(dot.ends[1] for panel in chart.panels for dot in panel.dots if dot.ends)
 
 
-def test_dot_chart_texts_do_not_overlap() -> None:
-    chart = dot_chart()
-    assert touching(chart.draw([0])) == []
-    assert touching(chart.draw(range(3), FRAME)) == []
+def test_dot_chart_texts_do_not_overlap_and_include_title_and_notes_only_with_a_frame() -> None:
+    bare, framed = dot_chart().draw([0]), dot_chart().draw(range(3), FRAME)
+    assert touching(bare) == touching(framed) == []
+    assert list(bare.texts) == []
+    assert framed.texts[0].get_text() == "A title"
+    assert re.sub(r"\s+", " ", framed.texts[1].get_text()).startswith("A note A note")
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.19, 0.2), (0.0, 0.01), (0.1, 0.24)])
 def test_dot_chart_names_of_reference_lines_do_not_overlap(a: float, b: float) -> None:
-    panel = replace(
-        dot_chart().panels[0],
-        rules=(ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human")),
-    )
-    figure = DotChart((panel,), "accuracy", "share").draw([0])
-    assert touching(figure) == []
+    rules = (ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human"))
+    panel = replace(dot_chart().panels[0], rules=rules)
+    assert touching(DotChart((panel,), "accuracy", "share").draw([0])) == []
 
 
 @pytest.mark.parametrize("axis", ["Wasserstein distance, matched to human (px)", "the distance from " + 9 * "people "])
@@ -107,10 +113,8 @@ def test_dot_chart_with_long_names_has_no_overlapping_texts(axis: str, high: flo
 
 
 def test_dot_without_a_value_shows_only_its_note() -> None:
-    panel = DotPanel(
-        "soccer", "", (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
-    )
-    (axes,) = DotChart((panel,), "accuracy", "share").draw([0]).axes
+    some = (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
+    (axes,) = DotChart((DotPanel("soccer", "", some),), "accuracy", "share").draw([0]).axes
     assert axes.get_xlim()[1] < 0.3
     assert "100% →" in texts(axes)
 
@@ -130,15 +134,12 @@ def test_stacked_places_overlapping_spans_on_different_lines(spans: list[tuple[f
 def test_proximity_chart_draws_points_at_their_rates_and_names_all_respondents() -> None:
     rng = np.random.default_rng(4)
     points = [ProximityPoint("human", "", "#d55e00", "D", 0.83, 0.63, (0.8, 0.86), (0.6, 0.66))]
-    for respondent, color in RESPONDENTS.items():
-        for prompt, marker in PROMPTS.items():
-            near, overlap = rng.uniform(0.5, 0.95, 2).tolist()
-            points.append(ProximityPoint(respondent, prompt, color, marker, near, overlap, None, None))
+    for look in LOOKS:
+        near, overlap = rng.uniform(0.5, 0.95, 2).tolist()
+        points.append(ProximityPoint(*look, near, overlap, None, None))
     chart = ProximityChart((ProximityPanel("soccer", "50 images", tuple(points), (0.52, 0.21)),))
     (axes,) = chart.draw([0]).axes
-    drawn = [
-        (float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines if len(line.get_xdata()) == 1
-    ]  # type: ignore[arg-type,index]
+    drawn = places([line for line in axes.lines if len(line.get_xdata()) == 1])  # type: ignore[arg-type]
     assert set(drawn) >= {(p.near, p.overlap) for p in points} | {(0.52, 0.21)}
     assert set(texts(axes)) >= {*RESPONDENTS, "human", "the ball", *PROMPTS}
     assert touching(chart.draw([0])) == []
@@ -151,11 +152,10 @@ def test_proximity_chart_draws_points_at_their_rates_and_names_all_respondents()
 def test_proximity_chart_labels_do_not_overlap_intervals_or_labels(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = []
-    for respondent, color in {**RESPONDENTS, "human": "#d55e00"}.items():
-        for prompt, marker in PROMPTS.items():
-            near, overlap = rng.uniform(0.6, 0.9), rng.uniform(0.3, 0.7)
-            ends = (near - 0.03, near + 0.04), (overlap - 0.05, overlap + 0.04)
-            points.append(ProximityPoint(respondent, prompt, color, marker, near, overlap, *ends))
+    for look in [*LOOKS, *(("human", prompt, "#d55e00", marker) for prompt, marker in PROMPTS.items())]:
+        near, overlap = rng.uniform(0.6, 0.9), rng.uniform(0.3, 0.7)
+        ends = (near - 0.03, near + 0.04), (overlap - 0.05, overlap + 0.04)
+        points.append(ProximityPoint(*look, near, overlap, *ends))
     figure = ProximityChart((ProximityPanel("soccer", "50 images", tuple(points), (0.6, 0.3)),)).draw([0])
     assert covered(figure) == []
     assert touching(figure) == []
@@ -165,8 +165,7 @@ def test_strip_chart_shows_every_image_and_the_mean() -> None:
     values = (2.0, 3.0, 7.0)
     chart = StripChart((("Players per image", (Strip("soccer", values, 4.0, (2.5, 6.0)),), False),))
     (axes,) = chart.draw([0]).axes
-    assert np.asarray(axes.lines[0].get_xdata()).tolist() == list(values)
-    assert np.asarray(axes.lines[1].get_xdata()).tolist() == [4.0]
+    assert [np.asarray(line.get_xdata()).tolist() for line in axes.lines[:2]] == [list(values), [4.0]]
     assert {"soccer", "mean 4.00", "Players per image"} <= set(texts(axes))
     assert touching(chart.draw([0], FRAME)) == []
 
@@ -179,18 +178,9 @@ def surface() -> ThresholdFit:
     near, overlap = np.array([0.5, 0.6, 0.9]), np.array([0.6, 0.4])
     objective = (near[:, None] + overlap) / 2
     plateau = objective >= 0.99 * objective.max()
-    return ThresholdFit(
-        taus=taus,
-        thetas=thetas,
-        objective=objective.tolist(),
-        near_largest=plateau.tolist(),
-        best=(0.06, 0.01),
-        largest=objective.max(),
-        at_policy=0.5,
-        n_near_largest=1,
-        n_pairs=6,
-        n_responses=1200,
-    )
+    tables = {"taus": taus, "thetas": thetas, "objective": objective.tolist(), "near_largest": plateau.tolist()}
+    best = {"best": (0.06, 0.01), "largest": objective.max(), "at_policy": 0.5}
+    return ThresholdFit.model_validate({**tables, **best, "n_near_largest": 1, "n_pairs": 6, "n_responses": 1200})
 
 
 def test_surface_chart_shows_the_objective_and_outlines_the_plateau() -> None:
@@ -201,8 +191,7 @@ def test_surface_chart_shows_the_objective_and_outlines_the_plateau() -> None:
     # The plateau is one cell, at tau 0.06 and theta 0.01, so its outline has four sides.
     sides = sorted(tuple(np.round(s.mean(axis=0), 4)) for s in outline.get_segments())
     assert sides == [(0.055, 0.01), (0.06, 0.005), (0.06, 0.015), (0.065, 0.01)]
-    marked = [(float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in axes.lines]  # type: ignore[arg-type,index]
-    assert marked == [(0.06, 0.01), (0.05, 0.02)]
+    assert places(axes.lines) == [(0.06, 0.01), (0.05, 0.02)]
     assert "1,200 responses" in texts(axes)
     assert touching(SurfaceChart(surface(), (0.05, 0.02)).draw([0], FRAME)) == []
 
@@ -218,16 +207,8 @@ def test_mixture_chart_draws_each_weight_in_its_column() -> None:
     ticks = dict(zip((text.get_text() for text in axes.get_xticklabels()), axes.get_xticks(), strict=True))
     assert ticks.keys() == {"0", "", "100%"}
     marks = [line for line in axes.lines if len(line.get_xdata()) == 1]  # type: ignore[arg-type]
-    places = [(float(m.get_xdata()[0]), float(m.get_ydata()[0])) for m in marks]  # type: ignore[arg-type,index]
     starts = sorted(axes.get_xticks())[::3]
     width = sorted(axes.get_xticks())[2] - starts[0]
     expected = [(starts[0] + 0.25 * width, 0), (starts[2] + 0.75 * width, 0), (starts[0], 1), (starts[1] + width, 1)]
-    assert np.allclose(places, expected)
+    assert np.allclose(places(marks), expected)
     assert touching(chart.draw([0], FRAME)) == []
-
-
-def test_figure_has_title_and_notes_only_with_a_frame() -> None:
-    framed, bare = dot_chart().draw([0, 1], FRAME), dot_chart().draw([0, 1])
-    assert framed.texts[0].get_text() == "A title"
-    assert re.sub(r"\s+", " ", framed.texts[1].get_text()).startswith("A note A note")
-    assert list(bare.texts) == []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from spotball_core.report.numbers.records import PageReport
-from tests.cli.process import spotball, spotball_process
+from tests.cli.process import Done, spotball, spotball_process
 from tests.failures import codes
 from tests.report.conftest import Written
 from tests.report.markup import parsed
@@ -26,11 +27,20 @@ main()
 """
 
 
+QUICK = ["--reference", "human", "--bootstrap", "0", "--quiet"]
+
+
+def report(*arguments: str | Path) -> Done:
+    """Run the command, which must succeed."""
+    done = spotball("report", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 @pytest.mark.slow
 def test_report_command_writes_the_page_and_prints_its_path(written: Written, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = spotball("report", written.study, "--reference", "human", "--bootstrap", "40", "--out", out)
-    assert done.returncode == 0, done.stderr
+    done = report(written.study, "--reference", "human", "--bootstrap", "40", "--out", out)
     assert done.stdout == ""
     assert done.stderr.splitlines()[-1] == f"wrote {out}/report.html"
     assert (out / "report.html").read_text() == written.page
@@ -40,18 +50,14 @@ def test_report_command_writes_the_page_and_prints_its_path(written: Written, tm
 def test_report_of_files_with_scenes_finds_images_unless_image_folder_is_given(
     written: Written, tmp_path: Path
 ) -> None:
-    files = [written.study / "responses-all.jsonl", "--scenes", written.study / "scenes.jsonl", "--reference", "human"]
-    done = spotball("report", *files, "--bootstrap", "0", "--seed", "3", "--policy", "paper", "--out", tmp_path / "a")
-    assert done.returncode == 0, done.stderr
-    page = (tmp_path / "a/report.html").read_text()
-    assert page.count("data:image/webp") == 5
-    report = PageReport.model_validate_json((tmp_path / "a/report.json").read_text())
-    assert (report.policy.name, report.policy.seed, report.policy.bootstrap) == ("paper", 3, 0)
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    options = ["--bootstrap", "0", "--image-folder", empty, "--quiet"]
-    done = spotball("report", *files, *options, "--out", tmp_path / "b")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    files = [written.study / "responses-all.jsonl", "--scenes", written.study / "scenes.jsonl", *QUICK]
+    report(*files, "--seed", "3", "--policy", "paper", "--out", tmp_path / "a")
+    assert (tmp_path / "a/report.html").read_text().count("data:image/webp") == 5
+    policy = PageReport.model_validate_json((tmp_path / "a/report.json").read_text()).policy
+    assert (policy.name, policy.seed, policy.bootstrap) == ("paper", 3, 0)
+    (tmp_path / "empty").mkdir()
+    done = report(*files, "--image-folder", tmp_path / "empty", "--out", tmp_path / "b")
+    assert (done.stdout, done.stderr) == ("", "")
     assert "data:image/webp" not in (tmp_path / "b/report.html").read_text()
 
 
@@ -60,9 +66,7 @@ def test_report_shows_rationales_as_text_in_the_cards(written: Written, tmp_path
     rows = pl.read_ndjson(written.study / "responses-all.jsonl")
     why = pl.when(pl.col("respondent") == "alpha").then(pl.lit("<b>They</b> look up."))
     rows.with_columns(reasoning=why).write_ndjson(tmp_path / "a.jsonl")
-    options = ["--scenes", written.study / "scenes.jsonl", "--reference", "human", "--bootstrap", "0", "--quiet"]
-    done = spotball("report", tmp_path / "a.jsonl", *options, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
+    report(tmp_path / "a.jsonl", "--scenes", written.study / "scenes.jsonl", *QUICK, "--out", tmp_path / "out")
     page = parsed((tmp_path / "out/report.html").read_text())
     (card,) = page.all("article", id="soccer-1-alpha-cot")
     assert [quote.text for quote in card.all("blockquote")] == ["<b>They</b> look up."]
@@ -74,10 +78,8 @@ def test_report_shows_rationales_as_text_in_the_cards(written: Written, tmp_path
 def test_report_with_pages_writes_one_gallery_page_per_sport_with_working_links(
     written: Written, tmp_path: Path
 ) -> None:
-    command = ["report", written.study, "--reference", "human", "--bootstrap", "0", "--quiet", "--pages"]
     for _ in range(2):  # The second run replaces the files of the first.
-        done = spotball(*command, "--out", tmp_path / "out")
-        assert done.returncode == 0, done.stderr
+        report(written.study, *QUICK, "--pages", "--out", tmp_path / "out")
     pages = sorted(path.name for path in (tmp_path / "out/images").iterdir())
     assert pages == ["1-soccer.html", "2-volleyball.html"]
     main = parsed((tmp_path / "out/report.html").read_text())
@@ -95,28 +97,16 @@ def test_report_with_pages_writes_one_gallery_page_per_sport_with_working_links(
 
 @pytest.mark.slow
 def test_report_with_figures_writes_paper_and_slides_presets(written: Written, tmp_path: Path) -> None:
-    command = [
-        "report",
-        written.study,
-        "--reference",
-        "human",
-        "--bootstrap",
-        "0",
-        "--quiet",
-        "--out",
-        tmp_path / "out",
-    ]
-    done = spotball(*command, "--figures", "paper", "--figures", "slides")
-    assert done.returncode == 0, done.stderr
+    command = [written.study, *QUICK, "--out", tmp_path / "out"]
+    report(*command, "--figures", "paper", "--figures", "slides")
     figures = tmp_path / "out/figures"
     assert (figures / "single-column/accuracy-soccer.pdf").read_bytes().startswith(b"%PDF")
     for folder in ("single-column", "double-column", "slides"):
         assert {path.suffix for path in (figures / folder).iterdir()} == {".pdf", ".png", ".svg"}
     assert "- double-column/guess-maps.pdf\n" in (figures / "captions.md").read_text()
-    again = spotball(*command)
-    assert again.returncode == 0, again.stderr
+    report(*command)
     assert not (figures / "slides").exists()
-    done = spotball(*command, "--figures", "poster")
+    done = spotball("report", *command, "--figures", "poster")
     assert done.returncode == 2
     assert "poster" in done.stderr
 
@@ -140,8 +130,6 @@ def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
 def test_report_without_matplotlib_or_jinja2_names_the_extra(written: Written, tmp_path: Path, name: str) -> None:
-    import sys
-
     start = [sys.executable, "-c", BLOCKED.format(name=name)]
     done = spotball_process("report", written.study, "--out", tmp_path / "out", start=start)
     assert (done.returncode, codes(done.stderr)) == (2, ["missing-extra"])

@@ -7,45 +7,28 @@ import pytest
 
 from spotball_core.comparison.compare import compare
 from spotball_core.metrics.registry import METRICS
-from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.sections.findings import ALL_SPORTS, findings
 from spotball_core.report.view import PageView
 from spotball_core.report.write import page_of
-from spotball_core.schema import ScorePolicy
-from spotball_core.scoring.groups import Scoring
-from spotball_core.scoring.score import load_counts
 from tests.report.conftest import Written
-from tests.report.study import responses, scenes
-
-
-def scoring(**choices: object) -> Scoring:
-    counts, known = load_counts(responses(), scenes(), participants=True)
-    return Scoring(counts, known, ScorePolicy.standard(**{"reference": "human", "bootstrap": 200, **choices}))  # type: ignore[arg-type]
+from tests.report.study import responses, scenes, scored, view_of
 
 
 @pytest.fixture(scope="module")
 def made() -> PageView:
-    return PageView(analyze(scoring()))
+    return view_of(bootstrap=200)
 
 
 @pytest.mark.slow
 def test_differences_in_the_report_equal_those_of_compare(made: PageView) -> None:
-    checked = 0
-    for one in made.page.differences:
-        if one.sport is None:
-            continue
-        contrasts = compare(scoring(bootstrap=0), f"{one.respondent}/{one.prompt}", "human").contrasts
-        (contrast,) = [contrast for contrast in contrasts if contrast.sport == one.sport]
-        other = contrast.metrics[one.metric]
-        assert (one.value, one.reference, one.difference, one.p, one.n_images) == (
-            pytest.approx(other.a),
-            pytest.approx(other.b),
-            pytest.approx(other.difference),
-            pytest.approx(other.p),
-            other.n_images,
-        )
-        checked += 1
-    assert checked == 12  # These are three groups in two sports, with accuracy and error.
+    differences = [one for one in made.page.differences if one.sport]
+    assert len(differences) == 12  # These are three groups in two sports, with accuracy and error.
+    for one in differences:
+        contrasts = compare(scored(), f"{one.respondent}/{one.prompt}", "human").contrasts
+        (other,) = [contrast.metrics[one.metric] for contrast in contrasts if contrast.sport == one.sport]
+        assert one.n_images == other.n_images
+        assert (one.value, one.reference) == (pytest.approx(other.a), pytest.approx(other.b))
+        assert (one.difference, one.p) == (pytest.approx(other.difference), pytest.approx(other.p))
 
 
 def test_holm_correction_covers_all_differences_of_a_metric(made: PageView) -> None:
@@ -74,7 +57,7 @@ def test_overall_values_weight_sports_equally(made: PageView) -> None:
 @pytest.mark.slow
 def test_interval_over_sports_has_the_width_for_independent_sports() -> None:
     # If the sports are independent, the standard error of their mean is half the root of the sum of squares.
-    found = PageView(analyze(scoring(bootstrap=4000)))
+    found = view_of(bootstrap=4000)
     for one in found.page.overall:
         parts = [g for g in found.scored if (g.respondent, g.prompt) == (one.respondent, one.prompt)]
         ends = [part.metrics["euclidean_error"].ci95 for part in parts]
@@ -85,8 +68,7 @@ def test_interval_over_sports_has_the_width_for_independent_sports() -> None:
 
 
 def test_report_of_one_sport_has_no_means_over_sports() -> None:
-    counts, known = load_counts(responses().filter(sport="soccer"), scenes(), participants=True)
-    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
+    made = view_of(responses().filter(sport="soccer"), bootstrap=50)
     assert made.page.overall == ()
     assert {one.sport for one in made.page.standings} == {"soccer"}
     assert ALL_SPORTS not in [rows.title for rows in findings(made).tables[0].groups]
@@ -128,7 +110,7 @@ def test_findings_state_the_numbers_of_the_report(made: PageView) -> None:
 
 
 def test_findings_without_a_reference_name_the_best_respondent() -> None:
-    made = PageView(analyze(scoring(reference=None)))
+    made = view_of(reference=None, bootstrap=200)
     sentences = findings(made).points
     assert made.page.differences == ()
     assert len(sentences) == 3
@@ -138,24 +120,17 @@ def test_findings_without_a_reference_name_the_best_respondent() -> None:
 
 @pytest.mark.parametrize("reference", ["human", None])
 def test_findings_of_a_single_respondent_are_one_sentence(reference: str | None) -> None:
-    rows = responses().filter(sport="soccer", respondent="human")
-    counts, known = load_counts(rows, scenes(), participants=True)
-    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference=reference, bootstrap=50))))
+    made = view_of(responses().filter(sport="soccer", respondent="human"), reference=reference, bootstrap=50)
     (sentence,) = findings(made).points
     accuracy = made.scored[0].metrics["accuracy"].value or 0.0
     assert sentence.startswith(f"People find the ball in {100 * accuracy:.1f}% [")
     assert "compared with" not in page_of(made).intro[0]
 
 
-def test_findings_count_prompts_of_a_respondent_as_others_not_as_respondents() -> None:
-    """Check the number of others: alpha has two prompts, so two respondents give three others."""
-    sentences = findings(PageView(analyze(scoring()))).points
-    closest = [sentence for sentence in sentences if "closest to those of people" in sentence]
-    assert closest
+def test_findings_state_the_closest_respondent_its_closeness_and_the_number_of_others(made: PageView) -> None:
+    closest = [sentence for sentence in findings(made).points if "closest to those of people" in sentence]
+    # Alpha has two prompts, so two respondents give three others.
     assert any(sentence.endswith(("1 other may be closer.", "2 others may be closer.")) for sentence in closest)
-
-
-def test_findings_state_the_closeness_of_the_closest_respondent(made: PageView) -> None:
     for sport, ceiling in made.ceilings.items():
         of_sport = [score for score in made.compared if score.sport == sport]
         best = min(of_sport, key=lambda score: score.metrics["wasserstein_matched"].value or 0.0)
@@ -174,13 +149,9 @@ def test_reference_is_called_people_only_if_it_is_the_only_human_group(made: Pag
 
 
 def test_findings_of_one_image_have_no_interval() -> None:
-    """Check findings of one image, on which people are correct in 10 of 12 guesses.
-
-    One image does not show how much images differ, so there is no interval.
-    """
+    # People are correct in 10 of 12 guesses. One image does not show how much images differ.
     rows = responses().filter(sport="soccer", image="1", respondent="human")
-    counts, known = load_counts(rows, [one for one in scenes() if one.key == ("soccer", "1")], participants=True)
-    made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=50))))
+    made = view_of(rows, [one for one in scenes() if one.key == ("soccer", "1")], bootstrap=50)
     assert findings(made).points == (
         "People find the ball in 83.3% of soccer guesses; uniform guessing finds it in 1.7%.",
     )

@@ -39,6 +39,15 @@ RECORDS = {
 }
 """Modules of computing packages that contain only records, descriptions of metrics, or texts."""
 
+WRITE = """
+import sys
+from spotball_core.report.numbers.records import PageReport
+from spotball_core.report.write import write_page
+write_page(PageReport.model_validate_json(open(sys.argv[1]).read()), sys.argv[2], image_folders=sys.argv[3:])
+computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.mixture')
+print([name for name in computing if f'spotball_core.{name}' in sys.modules])
+"""
+
 STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average", "nanmean", "default_rng", "cumsum"}
 
 
@@ -65,17 +74,8 @@ def test_computing_finds_imports_and_calls_in_modules_that_compute() -> None:
 
 @pytest.mark.slow
 def test_write_page_does_not_import_scoring_modules(written: Written, tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from spotball_core.report.numbers.records import PageReport\n"
-        "from spotball_core.report.write import write_page\n"
-        "report = PageReport.model_validate_json(open(sys.argv[1]).read())\n"
-        "write_page(report, sys.argv[2], image_folders=sys.argv[3:])\n"
-        "computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.mixture')\n"
-        "print([name for name in computing if f'spotball_core.{name}' in sys.modules])\n"
-    )
     arguments = [str(written.out / "report.json"), str(tmp_path / "page"), str(written.study)]
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", WRITE, *arguments], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     assert (tmp_path / "page/report.html").read_text(encoding="utf-8") == written.page
 
@@ -110,7 +110,7 @@ def test_changed_number_in_the_record_is_shown_on_the_page(
     *parents, last = path.split(".")
     inside = record
     for key in parents:
-        inside = inside[int(key)] if isinstance(inside, list) else inside[key]
+        inside = inside[int(key) if isinstance(inside, list) else key]
     assert last in inside
     inside[last] = value
     assert shown in rendered(record)
@@ -121,5 +121,5 @@ def rendered(record: object) -> str:
     sections = all_sections(view)
     words = (text for section in sections for picture in section.pictures for text in picture.alts)
     panels = (panel.under for s in sections for p in s.pictures for panel in getattr(p.chart, "panels", ()))
-    svgs = {picture.name: [] for section in sections for picture in section.pictures}
-    return "\n".join([render_page(page_of(view), sections, svgs), *words, *panels])
+    page = render_page(page_of(view), sections, {p.name: [] for s in sections for p in s.pictures})
+    return "\n".join([page, *words, *panels])

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core import import_release
+from spotball_core import ScorePolicy, import_release
 from spotball_core.report.build import write_report
-from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.score import Scoring, load_counts
 from tests.report.markup import parsed
 

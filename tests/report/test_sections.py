@@ -1,11 +1,13 @@
-"""Test the data that sections pass to charts and maps, against hand-computed values on the synthetic study."""
+"""Test the data that sections pass to charts and maps, against hand-computed values, and the players per image."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, strategies as st
 
+from spotball_core.grid import Grid
 from spotball_core.pages.maps import MapFigure
 from spotball_core.plots.dots import DotChart
 from spotball_core.plots.heat_maps import HeatMapChart
@@ -13,25 +15,19 @@ from spotball_core.report.charts.density import StripChart
 from spotball_core.report.charts.mixture import MixtureChart
 from spotball_core.report.charts.proximity import ProximityChart
 from spotball_core.report.maps import sport_maps
-from spotball_core.report.numbers.analyze import analyze
+from spotball_core.report.numbers.crowds import coverage, crowd
 from spotball_core.report.numbers.records import CellMap
 from spotball_core.report.sections import people as sections_people, players as sections_players
 from spotball_core.report.view import PageView
 from spotball_core.report.write import all_sections
-from spotball_core.schema import ScorePolicy
-from spotball_core.scoring.groups import Scoring
-from spotball_core.scoring.score import load_counts
-from tests.report.study import GRID, responses, scenes
+from tests.report.study import GRID, responses, scenes, view_of
 
 
-def test_truth_point_is_the_share_of_balls_near_and_on_players(view: PageView) -> None:
+def test_proximity_points_are_the_scores_with_their_intervals_and_the_share_of_balls(view: PageView) -> None:
     # Soccer images 1, 2 and 3 have known players. The ball is near a player only in image 2, and never on a player.
     assert sections_players.truth_point(view, "soccer") == (pytest.approx(1 / 3), 0.0)
     # In volleyball, the ball of image 1 overlaps a player, and image 2 has no players.
     assert sections_players.truth_point(view, "volleyball") == (1.0, 1.0)
-
-
-def test_proximity_points_are_the_scores_with_their_intervals(view: PageView) -> None:
     (picture,) = sections_players.proximity(view).pictures
     assert isinstance(picture.chart, ProximityChart)
     soccer = picture.chart.panels[0]
@@ -89,11 +85,8 @@ def test_maps_show_the_pooled_guesses_of_the_scored_images(view: PageView) -> No
     assert figure is not None
     soccer, volleyball = figure.chart.sports
     assert [one.name for one in soccer.maps] == ["the ball", "human", "alpha base", "alpha cot", "beta"]
-    assert [one.size for one in soccer.maps[:3]] == [
-        "5 cells, 4 images",
-        "48 guesses, 4 images",
-        "35 guesses, 4 images",
-    ]
+    sizes = [one.size for one in soccer.maps[:3]]
+    assert sizes == ["5 cells, 4 images", "48 guesses, 4 images", "35 guesses, 4 images"]
     assert volleyball.maps[1].size == "24 guesses, 2 images"
     # Alpha also answered A1 on the control, which is excluded, so 15 of 35 guesses are at A1.
     assert "most at A1 (42.9%)" in soccer.maps[2].alt
@@ -122,12 +115,9 @@ def test_gallery_shows_baselines_only_if_there_are_no_models(view: PageView) -> 
     with_baseline = responses().with_columns(
         kind=pl.when(pl.col("respondent") == "beta").then(pl.lit("baseline")).otherwise("kind")
     )
-    for rows, expected in (
-        (with_baseline, {"alpha"}),
-        (with_baseline.filter(pl.col("respondent") != "alpha"), {"beta"}),
-    ):
-        counts, known = load_counts(rows, scenes(), participants=True)
-        made = PageView(analyze(Scoring(counts, known, ScorePolicy.standard(reference="human", bootstrap=0))))
+    without_models = with_baseline.filter(pl.col("respondent") != "alpha")
+    for rows, expected in ((with_baseline, {"alpha"}), (without_models, {"beta"})):
+        made = view_of(rows)
         assert {group.respondent for group in made.compared} == expected
         (section,) = [section for section in all_sections(made) if section.name == "gallery"]
         assert section.gallery is not None
@@ -143,3 +133,37 @@ def test_largest_weight_sentence_counts_many_names_instead_of_listing_them(view:
     assert "has the largest weight for a and b (" in few
     many = sections_people._largest({f"m{i}": mixture for i in range(36)})
     assert "has the largest weight for 36 of 36 respondents and prompts (" in many
+
+
+# Players ------------------------------------------------------------------------------------------------------
+
+boxes = st.lists(
+    st.tuples(st.integers(-5, 25), st.integers(-5, 15), st.integers(0, 20), st.integers(0, 12)).map(
+        lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+    ),
+    max_size=5,
+)
+
+
+@given(boxes)
+def test_coverage_is_the_share_of_pixels_in_any_box(some: list[tuple[int, int, int, int]]) -> None:
+    inside = sum(any(x1 <= x < x2 and y1 <= y < y2 for x1, y1, x2, y2 in some) for x in range(20) for y in range(10))
+    assert coverage(some, Grid(2, 4, 20, 10)) == pytest.approx(inside / 200)
+
+
+def test_crowd_counts_and_coverage_equal_hand_computed_values() -> None:
+    soccer = [scene for scene in scenes() if scene.sport == "soccer"]
+    found = crowd(soccer, bootstrap=50, seed=0)
+    assert found is not None
+    # The players of image 4 are unknown.
+    assert [(one.image, one.n_players) for one in found.images] == [("1", 1), ("2", 2), ("3", 1), ("9", 1)]
+    assert found.n_players.value == 1.25
+    assert found.covered.value == pytest.approx(
+        np.mean([coverage(scene.boxes, scene.layout) for scene in soccer[:3] + soccer[4:]])
+    )
+    low, high = found.n_players.ci95 or (0.0, 0.0)
+    assert 1 <= low <= 1.25 <= high <= 2
+    bare = crowd(soccer, bootstrap=0, seed=0)
+    assert bare is not None
+    assert bare.n_players.ci95 is None
+    assert crowd(soccer[3:4], bootstrap=0, seed=0) is None

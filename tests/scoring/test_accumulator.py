@@ -10,23 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_core import (
-    Accumulator,
-    Counts,
-    DistributionError,
-    Grid,
-    GridError,
-    OptionError,
-    PredictionDistribution,
-    Response,
-    Scene,
-    baseline_responses,
-    score,
-    synthetic_scenes,
-)
+from spotball_core import Accumulator, Counts, Grid, baseline_responses, read_counts, score, synthetic_scenes
 from spotball_core.counting.counts import PARTS
-from spotball_core.counting.responses import read_counts
-from spotball_core.errors import SpotballError
+from spotball_core.errors import DistributionError, GridError, OptionError, SpotballError
+from spotball_core.schema import PredictionDistribution, Response, Scene
 from tests.conftest import examples
 from tests.failures import raises
 
@@ -81,12 +68,8 @@ def test_accumulated_probabilities_are_identical_in_any_order(seed: int, n: int)
 
 def test_accumulated_probabilities_equal_read_counts() -> None:
     mass = np.random.default_rng(0).dirichlet(np.ones(60), 2)
-    rows = [
-        PredictionDistribution(
-            sport=SCENES[i].sport, image=SCENES[i].image, respondent="model", kind="model", probabilities=list(mass[i])
-        )
-        for i in range(2)
-    ]
+    names = ({"sport": one.sport, "image": one.image, "respondent": "model", "kind": "model"} for one in SCENES)
+    rows = [PredictionDistribution(**name, probabilities=list(m)) for name, m in zip(names, mass, strict=False)]
     made = Accumulator(SCENES)
     made.update(mass, [SCENES[0].key, SCENES[1].key])
     ours, read = made.counts.table, read_counts(rows, SCENES).table
@@ -126,29 +109,24 @@ def test_reset_clears_the_counts() -> None:
         Accumulator(SCENES).compute()
 
 
-BAD: dict[str, tuple[Any, Any, type[SpotballError], str, str]] = {
-    "unknown image": (["D5"], ["nowhere"], OptionError, "unknown-image:images", "'nowhere'"),
-    "ambiguous image": (["D5"], ["1"], OptionError, "unknown-image:images", "'1'"),
-    "swapped": (SCENES[:1], ["D5"], OptionError, "unknown-image:images", "'D5'"),
-    "lengths": (["D5"], SCENES[:2], DistributionError, "wrong-shape:guesses", "2"),
-    "several guesses for one image": ([["D5"], ["D6"]], SCENES[0], DistributionError, "wrong-shape:guesses", "2"),
-    "label": (["Z9"], SCENES[:1], GridError, "outside-grid", "'Z9'"),
-    "negative": (-np.ones((1, 60)), SCENES[:1], DistributionError, "invalid-distribution:guesses", "-1"),
-    "one axis": (np.ones(60), SCENES[:1], DistributionError, "wrong-shape:guesses", "1"),
-    "no counts and no probabilities": (
-        np.full((1, 60), 0.5),
-        SCENES[:1],
-        DistributionError,
-        "invalid-distribution:guesses[0]",
-        "30",
-    ),
-    "cells": (np.ones((1, 59)), SCENES[:1], DistributionError, "wrong-shape:guesses", "59"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_update_with_unusable_input_raises_and_does_not_change_the_counts(case: str) -> None:
-    guesses, images, error, where, value = BAD[case]
+@pytest.mark.parametrize(
+    ("guesses", "images", "error", "where", "value"),
+    [
+        (["D5"], ["nowhere"], OptionError, "unknown-image:images", "'nowhere'"),
+        (["D5"], ["1"], OptionError, "unknown-image:images", "'1'"),  # Several sports have an image 1.
+        (SCENES[:1], ["D5"], OptionError, "unknown-image:images", "'D5'"),
+        (["D5"], SCENES[:2], DistributionError, "wrong-shape:guesses", "2"),
+        ([["D5"], ["D6"]], SCENES[0], DistributionError, "wrong-shape:guesses", "2"),
+        (["Z9"], SCENES[:1], GridError, "outside-grid", "'Z9'"),
+        (-np.ones((1, 60)), SCENES[:1], DistributionError, "invalid-distribution:guesses", "-1"),
+        (np.ones(60), SCENES[:1], DistributionError, "wrong-shape:guesses", "1"),
+        (np.full((1, 60), 0.5), SCENES[:1], DistributionError, "invalid-distribution:guesses[0]", "30"),
+        (np.ones((1, 59)), SCENES[:1], DistributionError, "wrong-shape:guesses", "59"),
+    ],
+)
+def test_update_with_unusable_input_raises_and_does_not_change_the_counts(
+    guesses: Any, images: Any, error: type[SpotballError], where: str, value: str
+) -> None:
     made = filled([[(0, "D5")]])
     before = made.counts
     with raises(error, where) as caught:
@@ -170,15 +148,12 @@ def test_update_accepts_ids_keys_scenes_and_lists_of_them() -> None:
 
 
 def test_accumulator_with_unusable_scenes_raises_option_error() -> None:
-    with raises(OptionError, "no-data:scenes"):
-        Accumulator([])
-    with raises(OptionError, "duplicate"):
-        Accumulator([SCENES[0], SCENES[0]])
+    small = [Scene(sport="s", image="1", grid=Grid(2, 2, 10, 10)), Scene(sport="s", image="2", grid=Grid(2, 3, 10, 10))]
+    for scenes, code in (([], "no-data:scenes"), ([SCENES[0]] * 2, "duplicate"), (small, "different-grids")):
+        with raises(OptionError, code):
+            Accumulator(scenes)
     with raises(OptionError, "different-grids"):
         Accumulator(SCENES).merge(Accumulator(SCENES[:3]))
-    small = [Scene(sport="s", image="1", grid=Grid(2, 2, 10, 10)), Scene(sport="s", image="2", grid=Grid(2, 3, 10, 10))]
-    with raises(OptionError, "different-grids"):
-        Accumulator(small)
 
 
 def test_update_skips_masked_images_and_rejects_partly_masked_ones() -> None:

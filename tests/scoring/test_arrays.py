@@ -9,18 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spotball_core import (
-    DistributionError,
-    Grid,
-    GridError,
-    OptionError,
-    baseline_responses,
-    score,
-    score_arrays,
-    scorer,
-    synthetic_scenes,
-)
-from spotball_core.counting.responses import read_counts
+from spotball_core import Grid, baseline_responses, read_counts, score, score_arrays, scorer, synthetic_scenes
+from spotball_core.errors import DistributionError, GridError, OptionError, SpotballError
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.groups import Scoring
@@ -65,22 +55,19 @@ def test_score_arrays_returns_only_metrics_whose_inputs_are_given() -> None:
     assert {key for key in METRICS if METRICS[key].needs in ((), ("truth",))} == set(found)
     assert (found["accuracy"], found["euclidean_error"]) == (0.5, 0.0)
     assert np.isnan(score_arrays(["D5"], [None])["accuracy"])
-
-
-def test_score_arrays_with_sample_weight_equals_repeated_images() -> None:
-    truth, guesses = ["D5", "D6", "A1"], ["D5", "D5", "B1"]
-    weighted = score_arrays(guesses, truth, sample_weight=[2, 0, 1])
-    # A single response per image cannot be matched.
-    assert weighted == pytest.approx(score_arrays(["D5", "D5", "B1"], ["D5", "D5", "A1"]), nan_ok=True)
-
-
-def test_score_arrays_accepts_a_data_frame_and_a_series() -> None:
+    # A data frame and a series are also accepted.
     truth, guesses = pd.Series(["D5", "D6"]), pd.DataFrame({"D5": [0.5, 0.5], "D6": [0.5, 0.5]})
     assert score_arrays(guesses, truth)["accuracy"] == 0.5
 
 
+def test_score_arrays_with_sample_weight_equals_repeated_images() -> None:
+    weighted = score_arrays(["D5", "D5", "B1"], ["D5", "D6", "A1"], sample_weight=[2, 0, 1])
+    # A single response per image cannot be matched.
+    assert weighted == pytest.approx(score_arrays(["D5", "D5", "B1"], ["D5", "D5", "A1"]), nan_ok=True)
+
+
 @pytest.mark.parametrize(
-    ("call", "error", "text"),
+    ("call", "error", "where"),
     [
         ({"metrics": ["f1"]}, OptionError, "unknown-name"),
         ({"metrics": ["wasserstein"]}, OptionError, "missing-option"),
@@ -89,27 +76,17 @@ def test_score_arrays_accepts_a_data_frame_and_a_series() -> None:
         ({"sample_weight": [1]}, DistributionError, "wrong-shape:sample_weight"),
         ({"sample_weight": 1}, DistributionError, "wrong-shape:sample_weight"),
         ({"sample_weight": [[1], [1]]}, DistributionError, "wrong-shape:sample_weight"),
+        ({"truth": ["D5"]}, DistributionError, "wrong-shape:guesses"),
+        ({"guesses": np.ones(60), "truth": ["D5"]}, DistributionError, "wrong-shape:guesses"),
+        ({"guesses": ["D5"], "truth": []}, DistributionError, "wrong-shape:guesses"),
+        ({"guesses": [], "truth": ["D5"]}, DistributionError, "wrong-shape:guesses"),
     ],
 )
-def test_score_arrays_with_unusable_options_is_an_error(
-    call: dict[str, Any], error: type[Exception], text: str
+def test_score_arrays_with_unusable_arguments_raises_an_error(
+    call: dict[str, Any], error: type[SpotballError], where: str
 ) -> None:
-    with raises(error, text):
-        score_arrays(["D5", "D5"], ["D5", "D6"], **call)
-
-
-@pytest.mark.parametrize(
-    ("guesses", "truth", "name"),
-    [
-        (["D5", "D5"], ["D5"], "truth"),
-        (np.ones(60), ["D5"], "guesses"),
-        (["D5"], [], "truth"),
-        ([], ["D5"], "guesses"),
-    ],
-)
-def test_score_arrays_of_other_lengths_is_an_error(guesses: Any, truth: Any, name: str) -> None:
-    with raises(DistributionError, "wrong-shape:guesses"):
-        score_arrays(guesses, truth)
+    with raises(error, where):
+        score_arrays(**{"guesses": ["D5", "D5"], "truth": ["D5", "D6"], **call})
 
 
 class Nearest:
@@ -131,14 +108,11 @@ class Labels:
         return ["D5"] * len(X)
 
 
-def test_scorer_uses_probabilities_or_labels_and_negates_errors() -> None:
+def test_scorer_uses_probabilities_or_labels_applies_sample_weight_and_negates_errors() -> None:
     known = Nearest().fit([0, 1, 2, 3], ["D5", "D5", "D5", "D7"])
     assert scorer("accuracy")(known, [0, 1], ["D5", "D7"]) == 0.5
     assert scorer("euclidean_error")(known, [0], ["D5"]) == -32.0
     assert scorer("accuracy")(Labels(), [0, 1], ["D5", "D6"]) == 0.5
-
-
-def test_scorer_applies_sample_weight() -> None:
     truth, weights = ["D5", "D7", "A1"], [3.0, 1.0, 0.0]
     for key, sign in (("accuracy", 1), ("euclidean_error", -1)):
         expected = score_arrays(["D5"] * 3, truth, metrics=[key], sample_weight=weights)[key]
@@ -170,14 +144,11 @@ def _search(**options: Any) -> Any:
     return sklearn, search, images, truth, np.where(np.arange(60) % 5 == 0, 4.0, 1.0)
 
 
-def test_scorer_works_in_a_grid_search_with_two_processes() -> None:
+def test_scorers_work_in_a_grid_search_with_two_processes_or_several_metrics() -> None:
     _, search, images, truth, _ = _search(scoring=scorer("euclidean_error"), n_jobs=2)
     search.fit(images, truth)
     assert search.best_params_ == {"n_neighbors": 1}
     assert search.best_score_ == search.cv_results_["mean_test_score"].max() < 0
-
-
-def test_scorers_work_in_a_grid_search_with_several_metrics() -> None:
     metrics = ("accuracy", "energy_score")
     _, search, images, truth, _ = _search(scoring={key: scorer(key) for key in metrics}, refit="energy_score")
     search.fit(images, truth)
@@ -190,20 +161,17 @@ def test_scorer_receives_sample_weight_in_a_grid_search_if_requested() -> None:
     sklearn, search, images, truth, weights = _search(scoring=weighted)
     with sklearn.config_context(enable_metadata_routing=True):
         search.fit(images, truth, sample_weight=weights)
-        splits = list(search.cv.split(images))
         expected = []
-        for train, test in splits:
+        for train, test in search.cv.split(images):
             model = sklearn.base.clone(search.estimator).set_params(n_neighbors=1).fit(images[train], truth[train])
             expected.append(scorer("accuracy")(model, images[test], truth[test], sample_weight=weights[test]))
-        found = [search.cv_results_[f"split{number}_test_score"][0] for number in range(len(splits))]
-        assert found == expected
+        assert [search.cv_results_[f"split{number}_test_score"][0] for number in range(3)] == expected
         search.set_params(scoring=scorer("accuracy").set_score_request(sample_weight=False))
         search.fit(images, truth)
         assert search.cv_results_["split0_test_score"][0] != expected[0]
-        search.set_params(scoring=scorer("accuracy").set_score_request(sample_weight="other")).fit(
-            images, truth, other=weights
-        )
-        assert [search.cv_results_[f"split{number}_test_score"][0] for number in range(len(splits))] == expected
+        search.set_params(scoring=scorer("accuracy").set_score_request(sample_weight="other"))
+        search.fit(images, truth, other=weights)
+        assert [search.cv_results_[f"split{number}_test_score"][0] for number in range(3)] == expected
         search.set_params(scoring=scorer("accuracy"))
         with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
             search.fit(images, truth, sample_weight=weights)
@@ -228,11 +196,10 @@ def test_score_arrays_excludes_masked_images() -> None:
     guesses, boxes = np.eye(3, 60) * 5 + 1, np.array([[[0, 0, 200, 200]]] * 3, dtype=float)
     mask = np.zeros((3, 60), dtype=bool)
     mask[1] = True
-    options = {"reference": guesses[::-1] + 1}
-    found = score_arrays(np.ma.array(guesses, mask=mask), truth, players=np.ma.array(boxes), **options)
+    reference = guesses[::-1] + 1
+    found = score_arrays(np.ma.array(guesses, mask=mask), truth, players=np.ma.array(boxes), reference=reference)
     kept = [0, 2]
-    options = {"reference": (guesses[::-1] + 1)[kept], "players": boxes[kept]}
-    expected = score_arrays(guesses[kept], truth[kept], **options)
+    expected = score_arrays(guesses[kept], truth[kept], players=boxes[kept], reference=reference[kept])
     # Pooled metrics use the truth of all images, including images without answers.
     # The random draws of matched metrics for an image depend on the images before it.
     pooled = {"center_ratio", "symmetric_center_bias"} | {key for key in METRICS if METRICS[key].is_matched}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from spotball_core.errors import OptionError
-from spotball_core.metrics import wasserstein
+from spotball_core import OptionError, Scene, ScorePolicy, import_release, wasserstein
 from spotball_core.random import generator_for
-from spotball_core.schema import Scene, ScorePolicy
 from spotball_core.scoring.ceiling import Ceiling, noise_ceiling
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
@@ -28,16 +28,12 @@ def one(scoring: Scoring, **choices: int) -> Ceiling:
 
 
 def test_split_half_of_two_people_equals_the_hand_computed_distance() -> None:
-    """Check the only split of two people: C3 and C5 are 128 px apart on one image, and both are C3 on the other.
-
-    The mean distance is therefore 64 px.
-    """
+    # In the only split, C3 and C5 are 128 px apart on one image, and both are C3 on the other. The mean is 64 px.
     people = np.zeros((2, 2, 60))
     people[0, :, 22] = 1.0
     people[1, 0, 24] = people[1, 1, 22] = 1.0
     found = one(scoring_of(scenes(2), {"human/base": people}, reference="human"), splits=7)
-    assert found.split_half.value == 64.0
-    assert found.split_half.ci95 == (0.0, 128.0)
+    assert (found.split_half.value, found.split_half.ci95) == (64.0, (0.0, 128.0))
     assert (found.n_participants, found.n_images, found.splits, found.sport) == (2, 2, 7, "soccer")
     assert found.uniform == pytest.approx(wasserstein(np.ones((2, 60)), people.sum(axis=0)).mean())
 
@@ -47,24 +43,18 @@ def test_split_half_equals_that_of_plain_loops() -> None:
     people, known = crowd(rng, 5, 4), varied_scenes(4)
     found = one(scoring_of(known, {"human/base": people}, reference="human"), splits=9, seed=3)
     order = generator_for(3, "halves", "soccer").permuted(np.tile(np.arange(5), (9, 1)), axis=1)
-    distances = []
-    for row in order.tolist():
-        first, second = row[:2], row[2:4]
-        for image in range(4):
-            a = sum(people[who, image] for who in first)
-            b = sum(people[who, image] for who in second)
-            distances.append(float(wasserstein(a, b)))
+    distances = [
+        float(wasserstein(sum(people[who, image] for who in row[:2]), sum(people[who, image] for who in row[2:4])))
+        for row in order.tolist()
+        for image in range(4)
+    ]
     assert found.split_half.value == pytest.approx(np.mean(distances))
 
 
 def test_split_half_of_random_splits_approaches_the_mean_over_all_splits() -> None:
-    rng = np.random.default_rng(1)
-    known = varied_scenes(2)
-    people = crowd(rng, 6, 2)
-    scoring = scoring_of(known, {"human/base": people}, reference="human", bootstrap=0)
+    people = crowd(np.random.default_rng(1), 6, 2)
+    scoring = scoring_of(varied_scenes(2), {"human/base": people}, reference="human", bootstrap=0)
     # The expected value is the mean over all ways to split six people into halves of three.
-    from itertools import combinations
-
     every = [
         wasserstein(people[list(half)].sum(axis=0), people[sorted(set(range(6)) - set(half))].sum(axis=0)).mean()
         for half in combinations(range(6), 3)
@@ -73,10 +63,9 @@ def test_split_half_of_random_splits_approaches_the_mean_over_all_splits() -> No
 
 
 def test_split_half_distance_decreases_with_more_people() -> None:
-    rng = np.random.default_rng(2)
-    known, people = scenes(10), crowd(rng, 40, 10)
+    people = crowd(np.random.default_rng(2), 40, 10)
     few, many = (
-        one(scoring_of(known, {"human/base": people[:n]}, reference="human"), splits=20).split_half.value or 0.0
+        one(scoring_of(scenes(10), {"human/base": people[:n]}, reference="human"), splits=20).split_half.value or 0.0
         for n in (6, 40)
     )
     assert many < 0.6 * few
@@ -91,10 +80,9 @@ def test_ceiling_score_is_0_for_uniform_guessing_and_relative_to_people() -> Non
     found = one(scoring, splits=10)
     assert set(found.score) == set(found.sampling_floor) == {"soccer/uniform/base", "soccer/m/cot"}
     assert found.score["soccer/uniform/base"].value == pytest.approx(0.0, abs=1e-9)
-    matched = scoring.report().group("m").metrics["wasserstein_matched"].value
-    uniform = scoring.report().group("uniform").metrics["wasserstein_matched"].value
-    assert matched is not None
-    assert uniform is not None
+    matched, uniform = (
+        scoring.report().group(name).metrics["wasserstein_matched"].value or np.nan for name in ("m", "uniform")
+    )
     score = found.score["soccer/m/cot"]
     assert score.value == pytest.approx(1 - matched / uniform)
     assert score.ci95 is not None
@@ -139,30 +127,20 @@ def test_sampling_floor_equals_the_distance_of_simulated_samples_of_people() -> 
     rng = np.random.default_rng(5)
     known, people = varied_scenes(8), crowd(rng, 20, 8)
     total = people.sum(axis=0)
-    answers = {"human/base": people, "few/base": drawn(rng, 8, 5), "many/base": drawn(rng, 8, 80)}
+    shares = total / total.sum(axis=-1, keepdims=True)
+    answers = {"human/base": people, "few/base": drawn(rng, 8, 5), "many/base": drawn(rng, 8, 80), "p/base": shares}
     found = one(scoring_of(known, answers, reference="human"), splits=2).sampling_floor
     for name, n in (("few", 5), ("many", 80)):
-        shares = total / total.sum(axis=-1, keepdims=True)
         simulated = wasserstein(rng.multinomial(n, shares, size=(100, 8)).astype(float), total).mean()
         assert found[f"soccer/{name}/base"] == pytest.approx(simulated, rel=0.08)
     assert found["soccer/many/base"] < found["soccer/few/base"] / 2
-
-
-def test_sampling_floor_of_probabilities_is_0() -> None:
-    rng = np.random.default_rng(6)
-    people = crowd(rng, 6, 3)
-    shares = people.sum(axis=0) / 18
-    found = one(scoring_of(scenes(3), {"human/base": people, "m/base": shares}, reference="human"), splits=2)
-    assert found.sampling_floor["soccer/m/base"] == 0.0
+    assert found["soccer/p/base"] == 0.0  # These are probabilities.
 
 
 def test_leave_one_out_accuracy_equals_the_hand_computed_value() -> None:
-    """Check the leave-one-out accuracy of three people on two images.
-
-    On the first image, two people name C3 (correct) and one names F10. Without one of the two, C3 and F10 tie (1/2);
-    without the third, C3 leads (1). The mean is 2/3. On the second image, the people name C3 (correct), A1 and A2.
-    Without the correct person, no answer is correct (0); without another, two cells tie (1/2). The mean is 1/3.
-    """
+    # On the first image, two people name C3 (correct) and one names F10. Without one of the two, C3 and F10 tie (1/2);
+    # without the third, C3 leads (1). The mean is 2/3. On the second image, the people name C3 (correct), A1 and A2.
+    # Without the correct person, no answer is correct (0); without another, two cells tie (1/2). The mean is 1/3.
     people = np.zeros((3, 2, 60))
     people[[0, 1], 0, 22] = people[2, 0, 59] = 1.0
     people[0, 1, 22] = people[1, 1, 0] = people[2, 1, 1] = 1.0
@@ -178,12 +156,12 @@ def test_ceiling_accuracy_excludes_images_without_truth() -> None:
     rng = np.random.default_rng(7)
     known = [scene(0, ball_cells=None), scene(1)]
     found = one(scoring_of(known, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
-    assert found.leave_one_out_accuracy.n_images == 1
-    assert found.split_half.n_images == 2
+    assert (found.leave_one_out_accuracy.n_images, found.split_half.n_images) == (1, 2)
     nowhere = [scene(i, ball_cells=None) for i in range(2)]
-    found = one(scoring_of(nowhere, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
-    assert found.leave_one_out_accuracy.value is None
-    assert found.leave_one_out_accuracy.reason == "too few responses, or no ground truth"
+    accuracy = one(
+        scoring_of(nowhere, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2
+    ).leave_one_out_accuracy
+    assert (accuracy.value, accuracy.reason) == (None, "too few responses, or no ground truth")
 
 
 def test_split_half_excludes_images_that_only_one_person_answered() -> None:
@@ -191,8 +169,7 @@ def test_split_half_excludes_images_that_only_one_person_answered() -> None:
     people = crowd(rng, 4, 3)
     people[1:, 2] = 0.0  # Only one person answered the third image, so one half has no answers.
     found = one(scoring_of(scenes(3), {"human/base": people, "m/base": drawn(rng, 3, 9)}, reference="human"), splits=4)
-    assert found.split_half.n_images == 2
-    assert found.n_images == 3
+    assert (found.split_half.n_images, found.n_images) == (2, 3)
     assert all(score.value is not None for score in found.score.values())
 
 
@@ -203,13 +180,8 @@ def test_noise_ceiling_is_computed_per_sport_in_the_chosen_unit() -> None:
     people = crowd(rng, 4, 6)
     people[:, 3:] = people[:, :3]
     answers = {"human/base": people, "m/base": np.tile(drawn(rng, 3, 9), (2, 1))}
-    px, diagonal = (
-        {
-            found.sport: found
-            for found in noise_ceiling(scoring_of(known, answers, reference="human", wasserstein_unit=unit)).ceilings
-        }
-        for unit in ("px", "diagonal")
-    )
+    by_unit = [scoring_of(known, answers, reference="human", wasserstein_unit=unit) for unit in ("px", "diagonal")]
+    px, diagonal = ({found.sport: found for found in noise_ceiling(scoring).ceilings} for scoring in by_unit)
     assert list(px) == ["soccer", "golf"]
     assert px["golf"].uniform == pytest.approx(2 * px["soccer"].uniform)
     assert diagonal["golf"].uniform == pytest.approx(diagonal["soccer"].uniform)
@@ -243,12 +215,7 @@ def test_noise_ceiling_without_reference_splits_or_participants_raises_or_warns(
 
 @pytest.mark.real
 def test_soccer_halves_are_29_px_apart(real_release: object) -> None:
-    """Check the split-half distance of the real soccer data.
-
-    It is about 28.6 px over many splits, and a mean of 100 splits is within 0.7 px (3 standard errors of 0.22 px).
-    """
-    from spotball_core.release.convert import import_release
-
+    # It is about 28.6 px over many splits, and a mean of 100 splits is within 0.7 px (3 standard errors of 0.22 px).
     release = import_release(str(real_release))
     counts, known = load_counts(release.responses, release.scenes, participants=True)
     found = one(Scoring(counts, known, ScorePolicy.standard(reference="human")))

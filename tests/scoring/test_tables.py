@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from spotball_core import ScorePolicy, ScoreReport, score
-from spotball_core.metrics.registry import METRICS
+from spotball_core import METRICS, ScorePolicy, ScoreReport, score
 from spotball_core.schema import GroupScore, MetricValue, Signature
 from spotball_core.scoring import tables
 from tests.builders import frame, scene
@@ -37,16 +36,9 @@ def group(respondent: str, factor: float = 1.0, **changed: MetricValue) -> Group
     for number, key in enumerate(METRICS, start=1):
         value = number * factor / (100 if METRICS[key].unit == "share" else 1) + 1 / 3000
         metrics[key] = MetricValue(value=value, sd=value / 3, ci95=(value / 2, value * 2))
-    return GroupScore(
-        sport="soccer",
-        respondent=respondent,
-        kind="model",
-        prompt="base",
-        n_images=50,
-        n_responses=7500,
-        n_unparsed=14,
-        metrics={**metrics, **changed},
-    )
+    counts = {"n_images": 50, "n_responses": 7500, "n_unparsed": 14}
+    name = {"sport": "soccer", "respondent": respondent, "kind": "model", "prompt": "base"}
+    return GroupScore.model_validate({**name, **counts, "metrics": {**metrics, **changed}})
 
 
 def printed(one: ScoreReport, width: int = 200) -> str:
@@ -61,8 +53,8 @@ def said(number: float, unit: str) -> str:
     return f"{number:.1f}" if unit == "px" else f"{number:.3f}"
 
 
-def numbers(one: ScoreReport) -> list[str]:
-    """Return every number of a report as the text and Markdown tables must show it."""
+def missing_numbers(text: str, one: ScoreReport) -> list[str]:
+    """Return the numbers of a report that a text lacks, in the form that text and Markdown tables must show."""
     found = ["50", "7,500", "14"]
     for scored in one.groups:
         for key, value in scored.metrics.items():
@@ -71,39 +63,30 @@ def numbers(one: ScoreReport) -> list[str]:
                 spread = "" if unit == "share" or value.sd is None else f" ± {said(value.sd, unit)}"
                 found.append(said(value.value, unit) + spread)
                 found.append(f"[{said(value.ci95[0], unit)}, {said(value.ci95[1], unit)}]")
-    return found
+    return [number for number in found if number not in text]
 
 
 class TestText:
     @pytest.mark.parametrize("width", [60, 80, 100, 132, 200, 1000])
     def test_text_of_any_width_shows_every_number_in_full(self, width: int) -> None:
         text = printed(report(), width)
-        for number in numbers(report()):
-            assert number in text
+        assert missing_numbers(text, report()) == []
         assert "…" not in text
         tabular = text.split("\n- ")[0].split("The number after ± is the standard deviation")[0]
         assert max(map(len, tabular.splitlines())) <= width
 
-    def test_text_repeats_the_names_in_every_table(self) -> None:
+    def test_text_has_one_title_per_metric_family_and_the_names_in_every_table(self) -> None:
         text = printed(report(), 80)
-        assert text.count("gpt-4o") == text.count("sport") > 6
-
-    def test_text_has_one_title_per_metric_family(self) -> None:
-        lines = [line.strip() for line in printed(report(), 80).splitlines()]
-        titles = [
-            "Scored",
-            "Task performance",
-            "Alignment with the reference",
-            "Behavioral strategies",
-            "Scoring rules",
-        ]
+        lines = [line.strip() for line in text.splitlines()]
+        families = ["Task performance", "Alignment with the reference", "Behavioral strategies", "Scoring rules"]
+        titles = ["Scored", *families]
         assert [line for line in lines if line in titles] == titles
+        assert text.count("gpt-4o") == text.count("sport") > 6
 
     @pytest.mark.parametrize("name", ["meta-llama/Llama-3.2-90B-Vision-Instruct-" + "x" * 60, "日本語" * 10])
     def test_text_wraps_a_long_name_and_does_not_cut_it(self, name: str) -> None:
         text = printed(report([group(name)]), 80)
-        for number in numbers(report([group(name)])):
-            assert number in text
+        assert missing_numbers(text, report([group(name)])) == []
         assert "…" not in text
         letters = "".join(re.findall(r"[^\s]+", text))
         assert all(sign in letters for sign in set(name))
@@ -120,9 +103,8 @@ class TestText:
             one.signature,
         ]
         assert "No intervals" in printed(report(bootstrap=0))
-        assert ("intervals over participants (over images if there are no participants).") in printed(
-            report(cluster="participant")
-        )
+        by_person = printed(report(cluster="participant"))
+        assert "intervals over participants (over images if there are no participants)." in by_person
 
     def test_text_lists_each_reason_once_with_its_metrics_and_groups(self) -> None:
         lost = MetricValue(value=None, reason="no player boxes")
@@ -146,12 +128,10 @@ class TestText:
 
     def test_text_column_heads_name_units_and_policy_choices(self) -> None:
         text = printed(report(wasserstein_unit="cell", top_k=5))
-        assert "Wasserstein distance (cell)" in text
-        assert "Top-5 accuracy (%)" in text
-        assert "Euclidean error (px)" in text
+        for head in ("Wasserstein distance (cell)", "Top-5 accuracy (%)", "Euclidean error (px)"):
+            assert head in text
         assert "1D Wasserstein distance (px)" in text
-
-    def test_text_shows_wasserstein_in_diagonals_with_three_digits(self) -> None:
+        # Distances in diagonals have three digits.
         value = MetricValue(value=0.12345, sd=0.05, ci95=(0.1, 0.2))
         assert "0.123 ± 0.050" in printed(report([group("a", wasserstein=value)], wasserstein_unit="diagonal"))
 
@@ -159,75 +139,57 @@ class TestText:
     def test_text_of_groups_without_respondents_shows_every_number(self, by: tuple[str, ...]) -> None:
         text = printed(report(by=by))
         assert "respondent" not in text.split("|")[0]
-        for number in numbers(report()):
-            assert number in text
+        assert missing_numbers(text, report()) == []
 
-    def test_text_without_a_terminal_has_no_escape_codes(self) -> None:
+    def test_text_without_a_terminal_has_no_escape_codes_and_shows_markup_in_names_unchanged(self) -> None:
+        assert "[bold]x[/bold]" in printed(report([group("[bold]x[/bold]")]))
         text = tables.to_text(report())
         assert "\x1b" not in text
         assert text == tables.to_text(report(), to_terminal=True)
         assert all(line == line.rstrip() for line in text.splitlines())
 
-    def test_text_shows_markup_in_names_unchanged(self) -> None:
-        assert "[bold]x[/bold]" in printed(report([group("[bold]x[/bold]")]))
+
+def test_markdown_has_well_formed_tables_with_every_number_and_ends_with_the_signature() -> None:
+    one = report(warnings=("careful",))
+    text = tables.to_markdown(one)
+    blocks = re.findall(r"\*\*(.+)\*\*\n\n((?:\|.*\n)+)\n", text)
+    assert [title for title, _ in blocks][:2] == ["Scored", "Task performance"]
+    for _, block in blocks:
+        rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()]
+        assert len({len(row) for row in rows}) == 1
+        assert [cell.strip() for cell in rows[1]][:3] == ["---", "---", "---"]
+        assert {cell.strip() for cell in rows[1][3:]} == {"---:"}
+        assert [row[1].strip() for row in rows[2:]] == ["human", "gpt-4o", "a\\|b"]
+    assert missing_numbers(text, one) == []
+    assert text.splitlines()[-1] == one.signature + "  "
+    assert "warning: careful  " in text.splitlines()
 
 
-class TestMarkdown:
-    def test_markdown_tables_are_well_formed(self) -> None:
-        text = tables.to_markdown(report())
-        blocks = re.findall(r"\*\*(.+)\*\*\n\n((?:\|.*\n)+)\n", text)
-        assert [title for title, _ in blocks][:2] == ["Scored", "Task performance"]
-        for _, block in blocks:
-            rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in block.splitlines()]
-            assert len({len(row) for row in rows}) == 1
-            assert [cell.strip() for cell in rows[1]][:3] == ["---", "---", "---"]
-            assert {cell.strip() for cell in rows[1][3:]} == {"---:"}
-            assert [row[1].strip() for row in rows[2:]] == ["human", "gpt-4o", "a\\|b"]
-
-    def test_markdown_contains_every_number(self) -> None:
-        text = tables.to_markdown(report())
-        for number in numbers(report()):
-            assert number in text
-
-    def test_markdown_ends_with_the_signature_on_a_separate_line(self) -> None:
-        one = report(warnings=("careful",))
-        lines = tables.to_markdown(one).splitlines()
-        assert lines[-1] == one.signature + "  "
-        assert "warning: careful  " in lines
+def rows_of(one: ScoreReport) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(tables.to_csv(one))))
 
 
-class TestCsv:
-    def rows(self, one: ScoreReport) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO(tables.to_csv(one))))
+def test_csv_has_full_precision_for_every_group_and_metric() -> None:
+    one = report()
+    rows = rows_of(one)
+    assert tuple(rows[0]) == tuple(tables.COLUMNS)
+    for row, (scored, key) in zip(rows, [(g, key) for g in one.groups for key in METRICS], strict=True):
+        value = scored.metrics[key]
+        assert value.ci95 is not None
+        assert (row["metric"], row["unit"], row["signature"]) == (key, METRICS[key].unit, one.signature)
+        for name in ("sport", "respondent", "kind", "prompt", "n_images", "n_responses", "n_unparsed"):
+            assert row[name] == str(getattr(scored, name))
+        found = [float(row[name]) for name in ("value", "sd", "ci95_low", "ci95_high")]
+        assert found == [value.value, value.sd, *value.ci95]
 
-    def test_csv_has_full_precision_for_every_group_and_metric(self) -> None:
-        one = report()
-        rows = self.rows(one)
-        assert len(rows) == len(one.groups) * len(METRICS)
-        for row, (scored, key) in zip(rows, [(g, key) for g in one.groups for key in METRICS], strict=True):
-            value = scored.metrics[key]
-            assert value.ci95 is not None
-            assert [row[name] for name in ("sport", "respondent", "kind", "prompt", "metric")] == [
-                *(scored.sport, scored.respondent, scored.kind, scored.prompt, key)
-            ]
-            assert [int(row[name]) for name in ("n_images", "n_responses", "n_unparsed")] == [50, 7500, 14]
-            found = [float(row[name]) for name in ("value", "sd", "ci95_low", "ci95_high")]
-            assert found == [value.value, value.sd, *value.ci95]
-            assert row["unit"] == METRICS[key].unit
-            assert row["signature"] == one.signature
 
-    def test_csv_leaves_missing_values_empty(self) -> None:
-        lost = MetricValue(value=None, reason='no "reference", none')
-        (row,) = [row for row in self.rows(report([group("a", wasserstein=lost)])) if row["metric"] == "wasserstein"]
-        assert [row[name] for name in ("value", "sd", "ci95_low", "ci95_high", "reference")] == [""] * 5
-        assert row["reason"] == 'no "reference", none'
-
-    def test_csv_states_the_wasserstein_unit_of_the_policy(self) -> None:
-        units = {row["metric"]: row["unit"] for row in self.rows(report(wasserstein_unit="diagonal"))}
-        assert (units["wasserstein"], units["wasserstein_1d"]) == ("diagonal", "px")
-
-    def test_csv_has_the_documented_columns(self) -> None:
-        assert tuple(self.rows(report())[0]) == tuple(tables.COLUMNS)
+def test_csv_leaves_missing_values_empty_and_states_the_wasserstein_unit_of_the_policy() -> None:
+    lost = MetricValue(value=None, reason='no "reference", none')
+    (row,) = [row for row in rows_of(report([group("a", wasserstein=lost)])) if row["metric"] == "wasserstein"]
+    assert [row[name] for name in ("value", "sd", "ci95_low", "ci95_high", "reference")] == [""] * 5
+    assert row["reason"] == 'no "reference", none'
+    units = {row["metric"]: row["unit"] for row in rows_of(report(wasserstein_unit="diagonal"))}
+    assert (units["wasserstein"], units["wasserstein_1d"]) == ("diagonal", "px")
 
 
 def test_every_format_of_a_scored_report_has_signature_and_reasons() -> None:

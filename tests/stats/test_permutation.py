@@ -1,4 +1,8 @@
+"""Test swaps of labels and Holm's correction."""
+
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -10,47 +14,44 @@ from spotball_core.stats.permutation import Swaps, holm
 from tests.failures import raises
 
 
+def ways_of(n: int, permutations: int, seed: int = 0, width: int = 1) -> np.ndarray:
+    return np.concatenate(list(Swaps(n, permutations, seed).blocks(width)))
+
+
 def test_swaps_of_few_images_are_exact_and_list_each_assignment_once() -> None:
-    swaps = Swaps(4, 16)
-    ways = np.concatenate(list(swaps.blocks()))
+    swaps, ways = Swaps(4, 16), ways_of(4, 16)
     assert swaps.exact
     assert len(swaps) == len(ways) == 16
-    assert {tuple(way) for way in ways.tolist()} == {
-        (a, b, c, d) for a in (0, 1) for b in (0, 1) for c in (0, 1) for d in (0, 1)
-    }
+    assert set(map(tuple, ways.tolist())) == set(itertools.product((0, 1), repeat=4))
+    assert ways_of(1, 2).tolist() == [[0.0], [1.0]]
+    assert len(Swaps(1, 1)) == 1
+    assert not Swaps(1, 1).exact
 
 
 def test_swaps_of_many_images_are_random_and_independent() -> None:
     swaps = Swaps(5, 31)
     assert not swaps.exact
     assert len(swaps) == 31
-    ways = np.concatenate(list(Swaps(40, 20_000).blocks()))
+    ways = ways_of(40, 20_000)
     assert set(np.unique(ways)) == {0.0, 1.0}
     # Each mean is 0.5 within 5 standard errors, and swaps of different images are not correlated.
     assert np.abs(ways.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(20_000)
     assert np.abs(np.corrcoef(ways.T) - np.eye(40)).max() < 5 / np.sqrt(20_000)
 
 
-def test_random_swaps_depend_on_the_seed_and_not_on_the_block_width() -> None:
-    def ways(seed: int, width: int) -> np.ndarray:
-        return np.concatenate(list(Swaps(30, 500, seed).blocks(width)))
-
-    np.testing.assert_array_equal(ways(0, 1), ways(0, 100_000))
-    assert (ways(0, 1) != ways(1, 1)).any()
+def test_swaps_depend_on_the_seed_if_random_and_not_on_the_block_width() -> None:
+    np.testing.assert_array_equal(ways_of(30, 500), ways_of(30, 500, width=100_000))
+    np.testing.assert_array_equal(ways_of(10, 1024), ways_of(10, 1024, width=1_000_000))
+    assert (ways_of(30, 500) != ways_of(30, 500, seed=1)).any()
+    # If more do not fit, each block has one assignment.
+    assert [len(block) for block in Swaps(3, 8).blocks(width=10**9)] == [1] * 8
 
 
 @pytest.mark.parametrize("n", [50, 101], ids=["cached", "not cached"])
 def test_random_swaps_match_a_generator_with_and_without_the_cache(n: int) -> None:
     expected = generator_for(3, "swaps", str(n)).random((10_000, n)) < 0.5
     for _ in range(2):
-        np.testing.assert_array_equal(np.concatenate(list(Swaps(n, 10_000, 3).blocks(width=500))), expected)
-
-
-def test_exact_swaps_do_not_depend_on_the_block_width() -> None:
-    swaps = Swaps(10, 1024)
-    np.testing.assert_array_equal(
-        np.concatenate(list(swaps.blocks())), np.concatenate(list(swaps.blocks(width=1_000_000)))
-    )
+        np.testing.assert_array_equal(ways_of(n, 10_000, seed=3, width=500), expected)
 
 
 def test_p_value_of_random_swaps_counts_the_observed_assignment() -> None:
@@ -60,11 +61,10 @@ def test_p_value_of_random_swaps_counts_the_observed_assignment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "permutations", "message"),
-    [(0, 10, "n: found 0"), (5, 0, "permutations: found 0"), (5, -1, "permutations: found -1")],
+    ("n", "permutations", "field"), [(0, 10, "n"), (5, 0, "permutations"), (5, -1, "permutations")]
 )
-def test_swaps_without_images_or_permutations_raise_option_error(n: int, permutations: int, message: str) -> None:
-    with raises(OptionError, "invalid-option"):
+def test_swaps_without_images_or_permutations_raise_option_error(n: int, permutations: int, field: str) -> None:
+    with raises(OptionError, f"invalid-option:{field}"):
         Swaps(n, permutations)
 
 
@@ -89,23 +89,9 @@ def test_holm_matches_the_closed_bonferroni_procedure(p_values: list[float]) -> 
         assert adjusted == pytest.approx(worst, abs=1e-15)
 
 
-def test_swaps_accept_one_image_and_one_permutation() -> None:
-    assert np.concatenate(list(Swaps(1, 2).blocks())).tolist() == [[0.0], [1.0]]
-    assert len(Swaps(1, 1)) == 1
-    assert not Swaps(1, 1).exact
-
-
-def test_swaps_have_one_assignment_per_block_if_more_do_not_fit() -> None:
-    assert [len(block) for block in Swaps(3, 8).blocks(width=10**9)] == [1] * 8
-
-
 def test_swaps_of_a_seed_are_the_same_in_every_version() -> None:
     """Published p values depend on these draws."""
     (ways,) = Swaps(12, 3, seed=7).blocks()
-    assert ["".join(str(int(swapped)) for swapped in way) for way in ways] == [
-        "101001111010",
-        "101011111010",
-        "000100110110",
-    ]
-    (other,) = Swaps(13, 3, seed=7).blocks()
-    assert (other[:, :12] != ways).any()
+    shown = ["".join(str(int(swapped)) for swapped in way) for way in ways]
+    assert shown == ["101001111010", "101011111010", "000100110110"]
+    assert (ways_of(13, 3, seed=7)[:, :12] != ways).any()

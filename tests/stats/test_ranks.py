@@ -15,47 +15,33 @@ def drawn(values: np.ndarray, sd: float, seed: int = 0) -> np.ndarray:
     return values[:, None] + np.random.default_rng(seed).normal(0, sd, (len(values), 1000))
 
 
-def test_rank_intervals_of_clear_differences_have_one_rank_each() -> None:
-    found = rank_intervals(FAR, drawn(FAR, 0.01), highest_first=True, n_units=50)
-    assert found.rank.tolist() == found.low.tolist() == found.high.tolist() == [1, 3, 2]
-    found = rank_intervals(FAR, drawn(FAR, 0.01), highest_first=False, n_units=50)
-    assert found.rank.tolist() == found.low.tolist() == found.high.tolist() == [3, 1, 2]
+def ranks(values: np.ndarray, resampled: np.ndarray, *, highest_first: bool = True) -> tuple[list[int], ...]:
+    found = rank_intervals(values, resampled, highest_first=highest_first, n_units=50)
+    return found.rank.tolist(), found.low.tolist(), found.high.tolist()
 
 
-def test_rank_intervals_of_close_values_overlap() -> None:
-    found = rank_intervals(NEAR, drawn(NEAR, 0.03), highest_first=True, n_units=50)
-    assert found.rank.tolist() == [2, 1, 3]
-    assert found.low.tolist() == [1, 1, 3]
-    assert found.high.tolist() == [2, 2, 3]
-
-
-def test_rank_of_equal_values_is_the_best_of_them() -> None:
+def test_rank_intervals_of_clear_differences_have_one_rank_each_and_of_close_values_overlap() -> None:
+    assert ranks(FAR, drawn(FAR, 0.01)) == ([1, 3, 2],) * 3
+    assert ranks(FAR, drawn(FAR, 0.01), highest_first=False) == ([3, 1, 2],) * 3
+    assert ranks(NEAR, drawn(NEAR, 0.03)) == ([2, 1, 3], [1, 1, 3], [2, 2, 3])
+    # The rank of equal values is the best of them.
     values = np.array([0.5, 0.5, 0.2])
-    assert rank_intervals(values, drawn(values, 0.01), highest_first=True, n_units=50).rank.tolist() == [1, 1, 3]
+    assert ranks(values, drawn(values, 0.01))[0] == [1, 1, 3]
 
 
 def test_rank_intervals_ignore_errors_that_all_values_share() -> None:
     values = np.array([0.4, 0.5])
     shared = np.random.default_rng(0).normal(0, 0.2, (1, 1000))
     own = np.random.default_rng(1).normal(0, 0.005, (2, 1000))
-    found = rank_intervals(values, values[:, None] + shared + own, highest_first=True, n_units=50)
-    assert found.high.tolist() == [2, 1]
+    assert ranks(values, values[:, None] + shared + own)[2] == [2, 1]
 
 
-@pytest.mark.parametrize("n_resamples", [0, 1])
-def test_rank_intervals_without_resamples_include_every_rank(n_resamples: int) -> None:
-    found = rank_intervals(FAR, np.zeros((3, n_resamples)), highest_first=True, n_units=50)
-    assert found.low.tolist() == [1, 1, 1]
-    assert found.high.tolist() == [3, 3, 3]
-
-
-def test_rank_intervals_exclude_resamples_without_a_value() -> None:
+def test_rank_intervals_exclude_resamples_without_a_value_and_without_any_include_every_rank() -> None:
+    for n_resamples in (0, 1):
+        assert ranks(FAR, np.zeros((3, n_resamples)))[1:] == ([1, 1, 1], [3, 3, 3])
     resampled = drawn(FAR, 0.01)
     resampled[1, ::2] = np.nan
-    kept = rank_intervals(FAR, resampled[:, 1::2], highest_first=True, n_units=50)
-    found = rank_intervals(FAR, resampled, highest_first=True, n_units=50)
-    assert found.low.tolist() == kept.low.tolist()
-    assert found.high.tolist() == kept.high.tolist()
+    assert ranks(FAR, resampled)[1:] == ranks(FAR, resampled[:, 1::2])[1:]
 
 
 @pytest.mark.parametrize("truth", [[0.1] * 6, [0.1, 0.1, 0.2, 0.2, 0.4, 0.5]])

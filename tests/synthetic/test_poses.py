@@ -15,17 +15,13 @@ from tests.failures import raises
 SCENES = synthetic_scenes(60)
 
 
-def ball(scene: Scene) -> FloatArray:
-    assert scene.ball_box is not None
-    return np.array(scene.ball_box).reshape(2, 2).mean(axis=0)
-
-
 def angles(scenes: tuple[Scene, ...], part: str) -> tuple[FloatArray, FloatArray]:
     """Return the angles in degrees between estimated directions and the ball, and the directions' reliability."""
     found, reliability = [], []
     for one in scenes:
         directions = head_directions(one) if part == "head" else torso_directions(one)
-        cosine = toward(directions, ball(one)[None])[:, 0]
+        ball = np.array(one.ball_box).reshape(2, 2).mean(axis=0)
+        cosine = toward(directions, ball[None])[:, 0]
         known = directions.reliability > 0
         found.append(np.degrees(np.arccos(np.clip(cosine[known], -1, 1))))
         reliability.append(directions.reliability[known])
@@ -34,8 +30,7 @@ def angles(scenes: tuple[Scene, ...], part: str) -> tuple[FloatArray, FloatArray
 
 @pytest.mark.parametrize(("part", "most"), [("head", 0.5), ("torso", 16.0)])
 def test_synthetic_poses_without_noise_point_to_the_ball(part: str, most: float) -> None:
-    posed = synthetic_poses(SCENES, noise=NO_NOISE)
-    found, reliability = angles(posed, part)
+    found, reliability = angles(synthetic_poses(SCENES, noise=NO_NOISE), part)
     assert len(found) == sum(len(one.players or ()) for one in SCENES)
     # Coordinates are rounded to 0.01 px, and the side that a torso faces is a soft decision.
     assert found.max() < most
@@ -44,22 +39,19 @@ def test_synthetic_poses_without_noise_point_to_the_ball(part: str, most: float)
 
 
 def test_pose_noise_has_the_given_size() -> None:
-    head, torso = PoseNoise(head=20, torso=0, elsewhere=0, missing=0), PoseNoise(0, 0, elsewhere=1, missing=0)
-    found, _ = angles(synthetic_poses(SCENES, noise=head), "head")
-    assert np.sqrt((found**2).mean()) == pytest.approx(20, abs=2.5)
-    assert np.median(angles(synthetic_poses(SCENES, noise=head), "torso")[0]) < 2
-    found, _ = angles(synthetic_poses(SCENES, noise=torso), "head")
-    assert found.mean() == pytest.approx(90, abs=10)
+    posed = synthetic_poses(SCENES, noise=PoseNoise(head=20, torso=0, elsewhere=0, missing=0))
+    assert np.sqrt((angles(posed, "head")[0] ** 2).mean()) == pytest.approx(20, abs=2.5)
+    assert np.median(angles(posed, "torso")[0]) < 2
+    posed = synthetic_poses(SCENES, noise=PoseNoise(0, 0, elsewhere=1, missing=0))
+    assert angles(posed, "head")[0].mean() == pytest.approx(90, abs=10)
 
 
-def test_synthetic_poses_miss_the_given_share_of_keypoints() -> None:
-    points = np.concatenate([one.keypoints for one in synthetic_poses(SCENES)])
+def test_synthetic_poses_change_only_the_keypoints_and_miss_the_given_share_of_them() -> None:
+    posed = synthetic_poses(SCENES)
+    points = np.concatenate([one.keypoints for one in posed])
     assert (points[..., 2] == 0).mean() == pytest.approx(0.1, abs=0.015)
     assert (points[points[..., 2] > 0][:, 2] > LEAST_CONFIDENCE).all()
-
-
-def test_synthetic_poses_change_only_the_keypoints() -> None:
-    for before, after in zip(SCENES, synthetic_poses(SCENES), strict=True):
+    for before, after in zip(SCENES, posed, strict=True):
         kept = {name: getattr(after, name) for name in Scene.model_fields if name != "player_keypoints"}
         assert Scene(**kept) == before
 

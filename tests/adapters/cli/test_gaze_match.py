@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,8 @@ import pytest
 from spotball_adapters.gaze.judge import NONE, judge_prompt
 from tests.adapters.faults import reply, status
 from tests.adapters.gaze.made import ask, choosing, made, match, offered, replies, rows, write_rows
-from tests.adapters.run_process import KEY, dataset, query, run, said
+from tests.adapters.run_process import KEY, check_error, dataset, query, run, said
 from tests.adapters.server import LoopbackServer, serve
-from tests.adapters.speaks_anthropic import AnthropicProtocol
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import ReceivedRequest
 from tests.failures import codes
@@ -64,25 +64,21 @@ def ways(out: Path) -> Counter[str | None]:
     return Counter(row["how"] or row["problem"] for row in replies(out))
 
 
+def trials(out: Path) -> dict[tuple[str, str], str]:
+    """Return the choices in the trials by stimulus and prompt."""
+    return {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
+
+
 class TestJudge:
-    def test_judge_gets_only_replies_that_no_template_matches_and_no_photo(
+    def test_judge_gets_the_options_and_unchanged_replies_that_no_template_matches_and_no_photo(
         self, server: LoopbackServer, out: Path
     ) -> None:
-        done = match(out, *judge(server))
+        done = match(out, *judge(server, "--judge-temperature", "0"))
         assert done.returncode == 0, said(done)
         assert "12 replies, 8 matched (letter 4, judge 4), 4 unmatched (no option 4)" in done.stderr
         assert len(server.asked) == 8
-        assert not any(one.pictures for one in server.asked)
-        assert ways(out) == {"letter": 4, "judge": 4, "no option": 4}
-        by_judge = [row for row in replies(out) if row["how"] == "judge"]
-        assert {row["choice"] for row in by_judge} == {"keys"}
-        trials = {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
-        assert all(trials[row["stimulus_id"], row["prompt_id"]] == (row["choice"] or "") for row in replies(out))
-        assert len(rows(out / "manual.csv")) == 4
-
-    def test_judge_prompt_contains_the_options_and_the_unchanged_reply(self, server: LoopbackServer, out: Path) -> None:
-        match(out, *judge(server, "--judge-temperature", "0"))
         for one in server.asked:
+            assert not one.pictures
             ((role, text),) = one.turns
             assert role == "user"
             assert one.settings["temperature"] == 0
@@ -93,9 +89,16 @@ class TestJudge:
             assert "At the camera." in text or "She looks at what opens a door. {options} \\1" in text
         identity = {name: json.loads(value) for name, value in query(out / "judge", "SELECT name, value FROM run")}
         assert identity["prompt judge"]["digest"] == judge_prompt().digest
+        assert ways(out) == {"letter": 4, "judge": 4, "no option": 4}
+        assert {row["choice"] for row in replies(out) if row["how"] == "judge"} == {"keys"}
+        chosen = {(row["stimulus_id"], row["prompt_id"]): row["choice"] or "" for row in replies(out)}
+        assert trials(out) == chosen
+        assert len(rows(out / "manual.csv")) == 4
 
-    def test_judge_replies_are_stored_and_requests_are_not_repeated(self, server: LoopbackServer, out: Path) -> None:
-        match(out, *judge(server))
+    def test_judge_replies_are_stored_requests_are_not_repeated_and_a_second_judge_is_an_error(
+        self, server: LoopbackServer, out: Path
+    ) -> None:
+        assert match(out, *judge(server)).returncode == 0
         before = (out / "replies.jsonl").read_bytes()
         asked = len(server.asked)
         assert "sent 0 requests" in match(out, *judge(server)).stderr
@@ -103,13 +106,7 @@ class TestJudge:
         assert match(out).returncode == 0
         assert len(server.asked) == asked
         assert (out / "replies.jsonl").read_bytes() == before
-
-    def test_match_with_a_second_judge_is_an_error(self, server: LoopbackServer, out: Path) -> None:
-        match(out, *judge(server))
-        done = match(out, *judge(server)[:3], "judge-2", *judge(server)[4:])
-        assert done.returncode == 2
-        assert codes(done.stderr) == ["different-settings"]
-        assert "openai judge-1" in done.stderr
+        check_error(match(out, *judge(server, "--judge-model", "judge-2")), "different-settings", "openai judge-1")
 
     def test_judge_resumes_after_an_error(self, server: LoopbackServer, out: Path) -> None:
         server.script(*[None] * 3, status(401, "no money"))
@@ -118,7 +115,7 @@ class TestJudge:
         assert "no money" in done.stderr
         assert len(query(out / "judge", "SELECT * FROM replies")) == 3
         # The judge replies before the error are already used.
-        assert sum(row["how"] == "judge" for row in replies(out)) > 0
+        assert ways(out)["judge"] > 0
         done = match(out, *judge(server))
         assert done.returncode == 0, said(done)
         assert ways(out) == {"letter": 4, "judge": 4, "no option": 4}
@@ -131,17 +128,6 @@ class TestJudge:
         assert done.returncode == 0, said(done)
         assert ways(out)["judge"] == 0 or style == "cut-off"
 
-    def test_judge_with_the_anthropic_provider_matches_replies(
-        self, out: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-        with serve(AnthropicProtocol(), says=judging, base_path="") as server:
-            options = ("--judge-provider", "anthropic", "--judge-model", "claude-x", "--judge-base-url", server.url)
-            assert match(out, *options).returncode == 0
-            assert len(server.asked) == 8
-            assert not any(one.pictures for one in server.asked)
-        assert ways(out)["judge"] == 4
-
     def test_empty_replies_are_not_sent_to_the_judge(self, server: LoopbackServer, tmp_path: Path) -> None:
         server.always(reply("empty"))
         ask(made(tmp_path / "data", 3), tmp_path / "run", server.url, "--prompt", "pilot-1")
@@ -150,13 +136,9 @@ class TestJudge:
         assert match(tmp_path / "run", *judge(server)).returncode == 0
         assert not server.asked
 
-    @pytest.mark.parametrize("half", [("--judge-provider", "openai"), ("--judge-model", "m")])
-    def test_judge_provider_without_model_or_model_without_provider_is_an_error(
-        self, out: Path, half: tuple[str, str]
-    ) -> None:
-        done = match(out, *half)
-        assert done.returncode == 2
-        assert codes(done.stderr) == ["missing-option"]
+    def test_judge_provider_without_model_or_model_without_provider_is_an_error(self, out: Path) -> None:
+        for option, value in (("--judge-provider", "openai"), ("--judge-model", "m")):
+            check_error(match(out, option, value), "missing-option")
 
 
 class TestManual:
@@ -174,14 +156,10 @@ class TestManual:
         assert "1 replies to match by hand" in done.stderr
         kept = {(row["stimulus_id"], row["prompt_id"]): row for row in replies(out)}
         read = [kept[row["stimulus_id"], row["prompt_id"]] for row in queue]
-        assert [(row["choice"], row["how"], row["problem"]) for row in read] == [
-            ("tulips", "manual", None),
-            ("bunny", "manual", None),
-            (None, None, "not recognizable"),
-            (None, None, "no option"),
-        ]
-        trials = {(row["stimulus_id"], row["prompt_id"]): row["choice"] for row in rows(out / "trials.csv")}
-        assert [trials[row["stimulus_id"], row["prompt_id"]] for row in queue] == ["tulips", "bunny", "", ""]
+        assert [row["choice"] for row in read] == ["tulips", "bunny", None, None]
+        assert [row["how"] for row in read] == ["manual", "manual", None, None]
+        assert [row["problem"] for row in read] == [None, None, "not recognizable", "no option"]
+        assert [trials(out)[row["stimulus_id"], row["prompt_id"]] for row in queue] == ["tulips", "bunny", "", ""]
         # The run keeps the choices, and the remaining trial stays in the list for manual matching.
         before = (out / "replies.jsonl").read_bytes()
         (tmp_path / "filled.csv").unlink()
@@ -190,13 +168,11 @@ class TestManual:
         assert [row["choice"] for row in rows(out / "manual.csv")] == ["tulips", "bunny", "none", ""]
 
     def test_match_reads_choices_filled_in_the_manual_csv_of_the_run(self, out: Path) -> None:
-        queue = rows(out / "manual.csv")
-        write_rows(out / "manual.csv", [{**row, "choice": "A"} for row in queue])
+        write_rows(out / "manual.csv", [{**row, "choice": "A"} for row in rows(out / "manual.csv")])
         done = match(out)
         assert "12 matched (manual 8, letter 4)" in done.stderr
         assert "unmatched" not in done.stderr
-        for row in replies(out):
-            assert row["choice"] == row["options"][0]
+        assert all(row["choice"] == row["options"][0] for row in replies(out))
 
     def test_manual_choices_are_kept_when_the_run_is_extended(
         self, server: LoopbackServer, out: Path, tmp_path: Path
@@ -212,43 +188,26 @@ class TestManual:
         match(out, *judge(server))
         assert ways(out) == {"letter": 4, "judge": 4, "not recognizable": 4}
 
-    @pytest.mark.parametrize(
-        ("change", "where", "value"),
-        [
-            ({"choice": "umbrella"}, "manual.csv:2: choice: ", "'umbrella'"),
-            ({"choice": "E"}, "manual.csv:2: choice: ", "'E'"),
-            ({"stimulus_id": "77", "choice": "A"}, "manual.csv:2: stimulus_id: ", "77, pilot-1, sample 1"),
-            ({"sample": "2", "choice": "A"}, "manual.csv:2: stimulus_id: ", "sample 2"),
-            ({"sample": "x"}, "manual.csv:2: stimulus_id: ", "sample x"),
-        ],
-    )
-    def test_manual_csv_with_an_invalid_row_is_an_error_and_changes_nothing(
-        self, out: Path, change: dict[str, str], where: str, value: str
-    ) -> None:
+    def test_manual_csv_with_invalid_rows_is_an_error_and_changes_nothing(self, out: Path, tmp_path: Path) -> None:
         before = (out / "replies.jsonl").read_bytes()
         queue = rows(out / "manual.csv")
-        write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
-        done = match(out)
-        assert done.returncode == 2
-        assert codes(done.stderr) == ["invalid-value"]
-        assert where in done.stderr
-        assert value in done.stderr
-        assert (out / "replies.jsonl").read_bytes() == before
-
-    def test_manual_csv_with_several_errors_reports_all_of_them(self, out: Path, tmp_path: Path) -> None:
-        queue = rows(out / "manual.csv")
+        for change, field, value in (
+            ({"choice": "umbrella"}, "choice", "'umbrella'"),
+            ({"choice": "E"}, "choice", "'E'"),
+            ({"stimulus_id": "77", "choice": "A"}, "stimulus_id", "77, pilot-1, sample 1"),
+            ({"sample": "2", "choice": "A"}, "stimulus_id", "sample 2"),
+            ({"sample": "x"}, "stimulus_id", "sample x"),
+        ):
+            write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
+            check_error(match(out), "invalid-value", f"manual.csv:2: {field}: ", value)
+        write_rows(out / "manual.csv", queue)
         path = write_rows(tmp_path / "filled.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
         done = match(out, "--manual", path)
-        assert done.returncode == 2
-        assert codes(done.stderr) == ["invalid-value"] * 2
-        assert f"{path}:3: stimulus_id: " in done.stderr
-        assert f"{path}:4: choice: " in done.stderr
-        assert "'fish'" in done.stderr
-
-    def test_match_with_a_missing_manual_file_is_an_error(self, out: Path, tmp_path: Path) -> None:
-        done = match(out, "--manual", tmp_path / "no.csv")
-        assert done.returncode == 2
-        assert codes(done.stderr) == ["missing-file"]
+        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"] * 2)
+        for part in (f"{path}:3: stimulus_id: ", f"{path}:4: choice: ", "'fish'"):
+            assert part in done.stderr
+        check_error(match(out, "--manual", tmp_path / "no.csv"), "missing-file")
+        assert (out / "replies.jsonl").read_bytes() == before
 
     def test_manual_csv_is_not_written_if_every_reply_is_matched(self, tmp_path: Path) -> None:
         with serve(OpenAIProtocol(), says=choosing(lambda options, _: "A")) as server:
@@ -264,21 +223,14 @@ def test_match_restores_deleted_output_files(out: Path) -> None:
     assert {name: (out / name).read_bytes() for name in before} == before
 
 
-def test_match_in_a_folder_without_a_gaze_run_is_an_error(server: LoopbackServer, tmp_path: Path) -> None:
-    done = match(tmp_path)
-    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
-    assert "run.sqlite" in done.stderr
+def test_match_in_the_folder_of_a_ball_run_is_an_error(server: LoopbackServer, tmp_path: Path) -> None:
     run(dataset(tmp_path / "data"), tmp_path / "run", server.url, "--prompt", "base", "--samples", "1")
     done = match(tmp_path / "run")
-    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
+    check_error(done, "wrong-folder")
     assert "run.sqlite" not in done.stderr
 
 
 def test_match_of_a_run_with_another_version_of_the_order_rule_is_an_error(out: Path) -> None:
-    import sqlite3
-
     with sqlite3.connect(out / "run.sqlite") as connection:
         connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
-    done = match(out)
-    assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
-    assert "9" in done.stderr
+    check_error(match(out), "different-settings", "9")

@@ -15,40 +15,39 @@ import pytest
 from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.gaze.made import rows
-from tests.adapters.run_process import Done, here, said
-from tests.failures import codes
+from tests.adapters.run_process import Done, check_error, good, here
 
 SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
 
+find = importlib.util.find_spec
+needs_torch = pytest.mark.skipif(find("torch") is None, reason="PyTorch, from the local extra, is not installed")
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+    """Make the command not find these modules."""
+
+    def without(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name in modules else find(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+
 
 def test_gaze_train_without_torch_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    find = importlib.util.find_spec
-
-    def without_torch(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name == "torch" else find(name, package)
-
-    monkeypatch.setattr(importlib.util, "find_spec", without_torch)
-    done = here("gaze", "train", "--out", str(tmp_path / "out"))
-    assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["missing-extra"])
-    assert len(done.stderr.splitlines()) == 1
-    assert 'pip install "spotball-core[local]"' in done.stderr
+    hide(monkeypatch, "torch")
+    done = here("gaze", "train", "--out", tmp_path / "out")
+    check_error(done, "missing-extra", 'pip install "spotball-core[local]"')
+    assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
+@needs_torch
 def test_gaze_train_on_synthetic_images_works_without_transformers_and_matplotlib(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
-    find = importlib.util.find_spec
-
-    def with_torch_only(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name in ("transformers", "matplotlib") else find(name, package)
-
-    monkeypatch.setattr(importlib.util, "find_spec", with_torch_only)
+    hide(monkeypatch, "transformers", "matplotlib")
     size = ("--size", "32", "--pictures", "16", "--epochs", "1", "--seeds", "1")
-    done = here("gaze", "train", "--out", str(tmp_path / "out"), *size, "--jobs", "1")
-    assert done.returncode == 0, said(done)
+    done = good("gaze", "train", "--out", tmp_path / "out", *size, "--jobs", "1")
     assert 'figures are not drawn: install the "report" extra' in done.stderr
     assert (tmp_path / "out/result.json").is_file()
     assert not (tmp_path / "out/figures").exists()
@@ -68,9 +67,7 @@ def command(photos: Path, out: Path, *options: str | Path) -> list[str]:
 
 
 def trained(photos: Path, out: Path, *options: str | Path) -> Done:
-    done = here(*command(photos, out, "--jobs", "1", *options))
-    assert done.returncode == 0, said(done)
-    return done
+    return good(*command(photos, out, "--jobs", "1", *options))
 
 
 def stamps(out: Path) -> dict[str, int]:
@@ -78,11 +75,8 @@ def stamps(out: Path) -> dict[str, int]:
 
 
 @pytest.mark.slow
+@needs_torch
 class TestPhotos:
-    @pytest.fixture(autouse=True)
-    def _torch(self) -> None:
-        pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
-
     def test_gaze_train_keeps_finished_runs_and_trains_missing_ones(self, photos: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
         first = trained(photos, out, "--seeds", "1")
@@ -121,57 +115,46 @@ class TestPhotos:
         assert {name: stamps(out)[name] for name in before} == before
         assert (out / "trials.csv").read_bytes() == (whole / "trials.csv").read_bytes()
 
-    def test_gaze_train_with_settings_that_differ_from_the_experiment_is_an_error(
-        self, photos: Path, tmp_path: Path
-    ) -> None:
+    def test_gaze_train_with_other_settings_or_a_damaged_run_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         trained(photos, tmp_path, "--seeds", "1")
-        done = here(*command(photos, tmp_path, "--seeds", "1", "--rate", "0.01"))
-        assert (done.returncode, codes(done.stderr)) == (2, ["different-settings"])
-        assert "schedule" in done.stderr
-
-    def test_gaze_train_with_a_damaged_run_file_is_an_error(self, photos: Path, tmp_path: Path) -> None:
-        trained(photos, tmp_path, "--seeds", "1")
-        (tmp_path / "runs/photos-1/run.json").write_text("{", encoding="utf-8")
-        done = here(*command(photos, tmp_path, "--seeds", "1"))
-        assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
-        assert str(tmp_path / "runs/photos-1/run.json") in done.stderr
+        line = command(photos, tmp_path, "--seeds", "1")
+        check_error(here(*line, "--rate", "0.01"), "different-settings", "schedule")
+        path = tmp_path / "runs/photos-1/run.json"
+        path.write_text("{", encoding="utf-8")
+        check_error(here(*line), "wrong-folder", str(path))
 
     @pytest.mark.parametrize(
         ("options", "code", "value"),
         [
-            (("--checkpoint", "x.pt"), "missing-option", "--backbone"),
-            (("--stimuli", "x.csv"), "missing-option", "--images"),
-            (("--faces", "x.csv"), "missing-option", "--stimuli"),
-            (("--rate", "0"), "invalid-option", "--rate"),
-            (("--rate", "0.1", "--last-rate", "0.2"), "invalid-option", "--last-rate"),
-            (("--checkpoint", "nothing.pt", "--backbone", "b"), "unreadable-file", "nothing.pt"),
+            ("--checkpoint x.pt", "missing-option", "--backbone"),
+            ("--stimuli x.csv", "missing-option", "--images"),
+            ("--faces x.csv", "missing-option", "--stimuli"),
+            ("--rate 0", "invalid-option", "--rate"),
+            ("--rate 0.1 --last-rate 0.2", "invalid-option", "--last-rate"),
+            ("--checkpoint nothing.pt --backbone b", "unreadable-file", "nothing.pt"),
         ],
     )
     def test_gaze_train_with_invalid_options_is_an_error_and_writes_nothing(
-        self, options: tuple[str, ...], code: str, value: str, tmp_path: Path
+        self, options: str, code: str, value: str, tmp_path: Path
     ) -> None:
-        done = here("gaze", "train", "--out", str(tmp_path / "out"), *options)
-        assert (done.returncode, codes(done.stderr)) == (2, [code])
-        assert value in done.stderr
+        check_error(here("gaze", "train", "--out", tmp_path / "out", *options.split()), code, value)
         assert not (tmp_path / "out").exists()
 
     def test_gaze_train_into_a_folder_with_other_files_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("mine")
-        done = here(*command(photos, tmp_path))
-        assert (done.returncode, codes(done.stderr)) == (2, ["output-exists"])
+        check_error(here(*command(photos, tmp_path)), "output-exists")
         assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
     def test_gaze_train_with_a_missing_photo_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         known = [one.model_copy(update={"image": "gone.png"}) for one in read_stimuli(photos / "stimuli.csv")]
         write_stimuli(known, tmp_path / "stimuli.csv")
-        done = here(*command(photos, tmp_path / "out", "--jobs", "1", "--stimuli", tmp_path / "stimuli.csv"))
-        assert (done.returncode, codes(done.stderr)) == (2, ["missing-file"])
-        assert "gone.png" in done.stderr
+        line = command(photos, tmp_path / "out", "--jobs", "1", "--stimuli", tmp_path / "stimuli.csv")
+        check_error(here(*line), "missing-file", "gone.png")
 
 
 @pytest.mark.slow
+@needs_torch
 def test_gaze_train_with_a_gazelle_checkpoint_writes_a_trained_checkpoint(photos: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
     pytest.importorskip("transformers", reason="transformers is not installed: it comes with the local extra")
     import torch
 
@@ -203,14 +186,13 @@ def test_gaze_train_with_a_gazelle_checkpoint_writes_a_trained_checkpoint(photos
 
 
 @pytest.mark.slow
+@needs_torch
 def test_gaze_train_on_synthetic_images_writes_trials_that_gaze_analyze_reads(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
     from spotball_adapters.gaze.training.results import TrainingReport
 
     out = tmp_path / "out"
     small = ("--pictures", "32", "--seeds", "1", "--jobs", "2", "--format", "json")
-    done = here("gaze", "train", "--out", str(out), *SMALL, *small)
-    assert done.returncode == 0, said(done)
+    done = good("gaze", "train", "--out", out, *SMALL, *small)
     report = TrainingReport.model_validate_json(done.stdout)
     assert json.loads(done.stdout) == json.loads((out / "result.json").read_text(encoding="utf-8"))
     found = rows(out / "trials.csv")
@@ -221,6 +203,5 @@ def test_gaze_train_on_synthetic_images_writes_trials_that_gaze_analyze_reads(tm
             mine = [row for row in found if (row["respondent"], row["condition"]) == (name, condition)]
             assert over.mean == pytest.approx(sum(row["choice"] == row["gaze_target"] for row in mine) / len(mine))
     assert (out / "figures/gaze-training.svg").stat().st_size > 5000
-    done = here("gaze", "analyze", str(out / "trials.csv"), "--format", "json", "--bootstrap", "0", "--jobs", "1")
-    assert done.returncode == 0, said(done)
+    done = good("gaze", "analyze", out / "trials.csv", "--format", "json", "--bootstrap", "0", "--jobs", "1")
     assert {one["respondent"] for one in json.loads(done.stdout)["respondents"]} == {"agree-1", "disagree-1"}

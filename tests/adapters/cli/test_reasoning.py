@@ -25,12 +25,12 @@ from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.reasoning.templates import load_templates
 from tests.adapters import faults
-from tests.adapters.run_process import ENV, KEY, Done, dataset, here, said
+from tests.adapters.run_process import ENV, KEY, Done, check_error, dataset, good, here, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
+from tests.builders import write_jsonl
 from tests.cli.process import on_terminal
 from tests.conftest import ROOT
-from tests.failures import codes
 
 ODD = {
     "empty": "",
@@ -63,12 +63,8 @@ def data(tmp_path: Path) -> Path:
             rows[-1]["reasoning"] = words if number < 5 else f"Only of a control, {sample}."
     key = {"sport": "soccer", "image": "1", "respondent": "human", "kind": "human", "prompt": "base", "cell": "D4"}
     rows += [key | {"participant": name, "reasoning": words} for name, words in ODD.items()]
-    _write(folder, rows)
+    write_jsonl(folder / "responses.jsonl", rows)
     return folder
-
-
-def _write(folder: Path, rows: list[dict[str, Any]]) -> None:
-    (folder / "responses.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def arguments(data: Path, url: str, *more: str | Path) -> list[str]:
@@ -80,57 +76,51 @@ def reasoning(data: Path, server: LoopbackServer, *more: str | Path) -> Done:
     return here(*arguments(data, server.url, *more))
 
 
+def report(data: Path, server: LoopbackServer, *more: str | Path) -> dict[str, Any]:
+    """Run the command, check that it succeeds, and return its report."""
+    found: dict[str, Any] = json.loads(good(*arguments(data, server.url, "--format", "json", *more)).stdout)
+    return found
+
+
 def asked(server: LoopbackServer) -> Counter[str]:
     """Count the texts that the server returned embeddings for."""
     answered = [one.asked for one in server.seen if one.asked is not None and one.status == 200]
     return Counter(text for one in answered for _, text in one.turns)
 
 
-def test_reasoning_report_equals_the_analysis_of_the_embeddings(data: Path, server: LoopbackServer) -> None:
-    done = reasoning(data, server, "--format", "json")
-    assert done.returncode == 0, said(done)
+def test_reasoning_report_equals_the_analysis_of_embeddings_that_are_requested_once_per_text(
+    data: Path, server: LoopbackServer
+) -> None:
+    found = report(data, server)
+    sent = asked(server)
     known = read_dataset([str(data)])
     rationales, templates = read_rationales([str(data / "responses.jsonl")], known.scenes), load_templates()
-    sent = [as_sent(text) for text in rationales.texts]
+    texts = [as_sent(text) for text in rationales.texts]
     expected = analyze(
         rationales,
         known.scenes,
         templates,
-        np.array([vector_of(one.text) for one in sent]),
+        np.array([vector_of(one.text) for one in texts]),
         np.array([vector_of(text) for text in templates.texts]),
         embedder="openai",
         model="small",
-        truncated=[one.cut for one in sent],
+        truncated=[one.cut for one in texts],
         bootstrap=50,
         labelings=50,
     )
-    assert json.loads(done.stdout) == json.loads(expected.model_dump_json())
-
-
-def test_reasoning_counts_empty_long_and_unusual_texts(data: Path, server: LoopbackServer) -> None:
-    counts = json.loads(reasoning(data, server, "--format", "json").stdout)["texts"]
-    assert counts["n_responses"] == 15 + len(ODD)
-    assert counts["n_controls"] == 3
-    assert counts["n_empty"] == 2
-    assert counts["n_without_letters"] == 1
+    assert found == json.loads(expected.model_dump_json())
+    counts = found["texts"]
+    assert (counts["n_responses"], counts["n_controls"], counts["n_empty"]) == (15 + len(ODD), 3, 2)
+    assert (counts["n_without_letters"], counts["n_truncated"], counts["n_duplicates"]) == (1, 1, 9)
     assert counts["n_seem_not_english"] >= 1
-    assert counts["n_truncated"] == 1
     assert counts["longest"] == 10_000
-    assert counts["n_duplicates"] == 9
-
-
-def test_reasoning_sends_each_text_once_and_no_empty_or_control_texts(data: Path, server: LoopbackServer) -> None:
-    done = reasoning(data, server)
-    assert done.returncode == 0, said(done)
-    sent = asked(server)
+    # Texts of controls and empty texts are not sent.
     words = {f"Her arm is raised, {number}." for number in range(5)} | {"They look at it."}
     odd = {as_sent(text).text for text in ODD.values()} - {""}
-    assert set(sent) == words | odd | set(load_templates().texts)
-    assert set(sent.values()) == {1}
+    assert sent == Counter(words | odd | set(templates.texts))
     assert all("\x00" not in text for text in sent)
     server.seen.clear()
-    again = reasoning(data, server)
-    assert (again.returncode, again.stdout) == (0, done.stdout)
+    assert report(data, server) == found
     assert not server.seen
     assert (data / CACHE).is_file()
 
@@ -155,11 +145,8 @@ def test_reasoning_dry_run_reports_the_texts_to_embed_and_sends_nothing(data: Pa
 @pytest.mark.slow
 def test_reasoning_writes_csv_markdown_text_and_a_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the report extra")
-    for ending, beginning in (
-        (".csv", "panel,sport,respondent"),
-        (".md", "**Published method"),
-        (".txt", "Published method"),
-    ):
+    beginnings = {".csv": "panel,sport,respondent", ".md": "**Published method", ".txt": "Published method"}
+    for ending, beginning in beginnings.items():
         done = reasoning(data, server, "--out", tmp_path / f"out{ending}", "--figure", tmp_path / "shares.png")
         assert done.returncode == 0, said(done)
         text = (tmp_path / f"out{ending}").read_text(encoding="utf-8")
@@ -172,9 +159,7 @@ def test_reasoning_writes_csv_markdown_text_and_a_figure(data: Path, server: Loo
 def test_reasoning_uses_templates_from_a_user_file(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text('name = "mine"\nversion = "7"\n[categories]\nnear = ["It is close."]\nfar = ["It is far."]\n')
-    done = reasoning(data, server, "--templates", own, "--format", "json")
-    assert done.returncode == 0, said(done)
-    assert json.loads(done.stdout)["categories"] == ["near", "far"]
+    assert report(data, server, "--templates", own)["categories"] == ["near", "far"]
     assert {"It is close.", "It is far."} <= set(asked(server))
 
 
@@ -210,10 +195,8 @@ class TestWhatGoesWrong:
         server.always(faults.STORM)
         done = reasoning(data, server, "--attempts", "2", "--concurrency", "1")
         assert done.returncode == 1, said(done)
-        assert (
-            "of 47 texts embedded, 2 attempts failed. A request failed on every attempt: 127.0.0.1: HTTP 500"
-            in done.stderr
-        )
+        problem = "2 attempts failed. A request failed on every attempt: 127.0.0.1: HTTP 500"
+        assert f"of 47 texts embedded, {problem}" in done.stderr
         assert done.stdout == ""
         first = asked(server)
         assert first
@@ -225,60 +208,44 @@ class TestWhatGoesWrong:
     def test_reasoning_with_a_wrong_key_exits_with_2_and_does_not_show_the_key(self, data: Path) -> None:
         with serve(OpenAIEmbeddings(keys={"another"})) as other:
             done = reasoning(data, other)
-        assert (done.returncode, codes(done.stderr)) == (2, ["request-rejected"])
-        assert "127.0.0.1: HTTP 401: Incorrect API key provided: [key]" in done.stderr
+        check_error(done, "request-rejected", "127.0.0.1: HTTP 401: Incorrect API key provided: [key]")
         assert KEY not in said(done)
         assert KEY.encode() not in (data / CACHE).read_bytes()
-
-    def test_reasoning_of_responses_without_rationales_is_an_error(self, data: Path, server: LoopbackServer) -> None:
-        _write(data, [{"sport": "soccer", "image": "1", "cell": "C3"}])
-        done = reasoning(data, server)
-        assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
-        assert "reasoning: " in done.stderr
-        assert not (data / CACHE).exists()
 
     @pytest.mark.parametrize(
         ("options", "code", "named"),
         [
-            (["--embedder", "nobody"], "unknown-name", "'nobody'"),
-            (["--task-type", "clustering"], "unsupported-option", "--task-type: "),
-            (["--templates", "no-such"], "unknown-name", "'no-such'"),
-            (["--figure", "shares.gif"], "unsupported-format", "--figure: "),
-            (["--out", "report.pdf"], "unsupported-format", "--out: "),
+            ("--task-type clustering", "unsupported-option", "--task-type: "),
+            ("--figure shares.gif", "unsupported-format", "--figure: "),
+            ("--out report.pdf", "unsupported-format", "--out: "),
         ],
     )
     def test_reasoning_with_an_invalid_option_is_an_error_and_sends_nothing(
-        self, data: Path, server: LoopbackServer, options: list[str], code: str, named: str
+        self, data: Path, server: LoopbackServer, options: str, code: str, named: str
     ) -> None:
-        done = reasoning(data, server, *options)
-        assert (done.returncode, codes(done.stderr)) == (2, [code])
-        assert named in done.stderr
+        check_error(reasoning(data, server, *options.split()), code, named)
         assert not server.seen
 
     def test_reasoning_with_another_file_as_cache_is_an_error_and_keeps_the_file(
         self, data: Path, server: LoopbackServer, tmp_path: Path
     ) -> None:
-        (tmp_path / "notes.txt").write_text("mine " * 200)
-        done = reasoning(data, server, "--cache", tmp_path / "notes.txt")
-        assert (done.returncode, codes(done.stderr)) == (2, ["damaged-store"])
-        assert str(tmp_path / "notes.txt") in done.stderr
-        assert (tmp_path / "notes.txt").read_text() == "mine " * 200
+        notes = tmp_path / "notes.txt"
+        notes.write_text("mine " * 200)
+        check_error(reasoning(data, server, "--cache", notes), "damaged-store", str(notes))
+        assert notes.read_text() == "mine " * 200
         assert not server.seen
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_reasoning_after_a_kill_or_interrupt_does_not_repeat_stored_texts(data: Path, number: signal.Signals) -> None:
-    rows = [
-        {"sport": "soccer", "image": "1", "sample": sample, "cell": "C3", "reasoning": f"He looks, {sample}."}
-        for sample in range(1, 401)
-    ]
-    _write(data, rows)
+    texts = {sample: f"He looks, {sample}." for sample in range(1, 401)}
+    row = {"sport": "soccer", "image": "1", "cell": "C3"}
+    write_jsonl(data / "responses.jsonl", ({**row, "sample": n, "reasoning": text} for n, text in texts.items()))
     with serve(OpenAIEmbeddings(keys={KEY}), delay=0.15) as server:
         line = arguments(data, server.url, "--concurrency", "2", "--quiet")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "spotball_core", *line], env={**os.environ, **ENV}, stderr=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-m", "spotball_core", *line]
+        process = subprocess.Popen(command, env={**os.environ, **ENV}, stderr=subprocess.PIPE, text=True)
         until = time.monotonic() + 120
         while len(server.asked) < 5 and time.monotonic() < until:
             time.sleep(0.01)
@@ -289,10 +256,9 @@ def test_reasoning_after_a_kill_or_interrupt_does_not_repeat_stored_texts(data: 
         before = asked(server)
         server.seen.clear()
         server.delay = 0.0
-        done = here(*line)
-        assert done.returncode == 0, said(done)
+        good(*line)
         after = asked(server)
     # Two requests of at most 32 texts each were in progress.
     assert sum((before & after).values()) <= 64
     assert len(before) >= 5 * 32 - 64
-    assert set(before) | set(after) == {row["reasoning"] for row in rows} | set(load_templates().texts)
+    assert set(before) | set(after) == {*texts.values(), *load_templates().texts}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from PIL import Image
 
 from spotball_adapters.gaze.photos import Photo
+from spotball_adapters.prompts.picture import as_png
 from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import Answer, Api, Message, Picture, Provider, Request, RunItem, Settings
 from tests.adapters import google_sdks
@@ -31,25 +31,15 @@ SECRET = "sk-planted-7f3a9c1e5b"
 
 @dataclass(frozen=True)
 class Service:
-    """A provider that reaches a server.
+    """A provider that reaches a server."""
 
-    Attributes:
-        name: The name of its entry point.
-        key: The environment variable of its API key.
-        protocol: The protocol of its server, a key of `tests.adapters.server.PROTOCOLS`.
-        shown: The name of the server in error messages.
-        own_server_needs_key: Whether a server at a base URL also needs the key.
-        api: The API that the provider must use; None if it supports only one.
-        sdk: The SDK that the provider must use, a name in `google_sdks`; empty if it supports only one.
-    """
-
-    name: str
-    key: str
-    protocol: str
-    shown: str = "127.0.0.1"
-    own_server_needs_key: bool = True
-    api: Api | None = None
-    sdk: str = ""
+    name: str  # of its entry point
+    key: str  # the environment variable of its API key
+    protocol: str  # of its server, a key of `tests.adapters.server.PROTOCOLS`
+    shown: str = "127.0.0.1"  # the name of the server in error messages
+    own_server_needs_key: bool = True  # whether a server at a base URL also needs the key
+    api: Api | None = None  # the API that the provider must use; None if it supports only one
+    sdk: str = ""  # the SDK that the provider must use, a name in `google_sdks`; empty if it supports only one
 
     @property
     def base_path(self) -> str:
@@ -70,29 +60,17 @@ class Service:
 
 @dataclass(frozen=True)
 class Local:
-    """A provider that runs on this machine.
+    """A provider that runs on this machine."""
 
-    Attributes:
-        name: The name of its entry point.
-        model: The name of its model, or a function that creates the model in a folder.
-        item: The scene or photo of each request.
-        text: The text of each request.
-        options: Options of its `Access`.
-        takes: The settings that it supports; the others are an error.
-        settings: The settings of each request.
-        heavy: Optional modules that it needs. Its tests are slow, and are skipped without these modules.
-        package: A function that installs it into a folder, if another package provides it.
-    """
-
-    name: str
-    model: str | Callable[[Path], object]
-    item: RunItem = field(default_factory=lambda: scene("163"))
-    text: str = "Where is the ball?"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    takes: tuple[str, ...] = ("seed",)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    heavy: tuple[str, ...] = ()
-    package: Callable[[Path], Path] | None = None
+    name: str  # of its entry point
+    model: str | Callable[[Path], object]  # the name of its model, or a function that creates the model in a folder
+    item: RunItem = field(default_factory=lambda: scene("163"))  # the scene or photo of each request
+    text: str = "Where is the ball?"  # of each request
+    options: Mapping[str, Any] = field(default_factory=dict)  # of its `Access`
+    takes: tuple[str, ...] = ("seed",)  # the settings that it supports; the others are an error
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of each request
+    heavy: tuple[str, ...] = ()  # modules without which its tests, which are slow, are skipped
+    package: Callable[[Path], Path] | None = None  # installs it into a folder, if another package provides it
 
 
 SERVICES = {
@@ -135,34 +113,20 @@ def params(*names: str) -> list[Any]:
     return [pytest.param(name, marks=[pytest.mark.slow] if name in heavy else []) for name in names]
 
 
-def png() -> bytes:
-    content = io.BytesIO()
-    Image.new("RGB", (160, 90), (10, 120, 30)).save(content, "PNG")
-    return content.getvalue()
-
-
-PICTURE = Picture(png(), "image/png", 160, 90)
+PICTURE = Picture(as_png(Image.new("RGB", (160, 90), (10, 120, 30))), "image/png", 160, 90)
 
 
 @dataclass
 class Subject:
-    """A provider and the contents of its requests.
-
-    Attributes:
-        make: A function that creates the provider with further options of `Access`.
-        item: The scene or photo of each request.
-        text: The text of each request.
-        settings: The default settings of each request.
-        server: The server, if the provider is a service.
-    """
+    """A provider and the scene or photo, the text and the default settings of its requests."""
 
     case: Service | Local
-    make: Callable[..., Provider]
+    make: Callable[..., Provider]  # creates the provider with further options of `Access`
     model: str
     item: RunItem
     text: str
     settings: Mapping[str, Any]
-    server: LoopbackServer | None = None
+    server: LoopbackServer | None = None  # of a service
 
     def request(self, *samples: int, **settings: Any) -> Request:
         return Request(

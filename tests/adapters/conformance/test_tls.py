@@ -8,15 +8,14 @@ import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
 from tests.adapters.asking import answer, ask, request
-from tests.adapters.conformance.cases import WAYS, Client, Service
-from tests.adapters.server import LoopbackServer, serve
+from tests.adapters.conformance.cases import Client, Service
+from tests.adapters.server import serve
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +30,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=WAYS)
-def encrypted(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[Service, LoopbackServer]]:
-    service = WAYS[request.param]
+def test_untrusted_certificate_raises_permanent_error_that_names_the_variable_that_makes_it_trusted(
+    service: Service, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
-    with serve(service.speaks(), base_path=service.base_path, tls=tls) as started:
-        yield service, started
-
-
-class TestTLS:
-    def test_untrusted_certificate_raises_permanent_error(self, encrypted: tuple[Service, LoopbackServer]) -> None:
-        service, server = encrypted
+    with serve(service.speaks(), base_path=service.base_path, tls=tls) as server:
         (found,) = ask(service.at(server), request())
         assert isinstance(found, PermanentError), found
         assert not isinstance(found, RefusedError)
@@ -50,34 +43,30 @@ class TestTLS:
         assert str(found).startswith(f"{service.shown}: ")
         assert "(self-signed certificate)" in str(found)
         assert server.seen == []
-
-    def test_environment_variable_named_in_the_error_makes_the_certificate_trusted(
-        self, encrypted: tuple[Service, LoopbackServer], certificate: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        service, server = encrypted
-        (found,) = ask(service.at(server), request())
         (variable,) = re.findall(r"[A-Z]+(?:_[A-Z]+)+", str(found))
         monkeypatch.setenv(variable, str(certificate / "cert.pem"))
         assert answer(service.at(server), request()).replies
 
-    def test_https_address_of_an_http_server_raises_permanent_error(self, service: Service) -> None:
-        # Web servers answer like this to TLS on an HTTP port.
-        with socket.create_server(("127.0.0.1", 0)) as listening:
 
-            def refuse() -> None:
-                connection, _ = listening.accept()
-                with connection:
-                    connection.recv(2**16)
-                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+def test_https_address_of_an_http_server_raises_permanent_error(service: Service) -> None:
+    # Web servers answer like this to TLS on an HTTP port.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
 
-            threading.Thread(target=refuse, daemon=True).start()
-            url = f"https://127.0.0.1:{listening.getsockname()[1]}"
-            (found,) = ask(service.at(url), request())
-        assert isinstance(found, PermanentError), found
-        assert found.code == "request-rejected"
-        assert "https" in str(found)
+        def refuse() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(2**16)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
 
-    def test_closed_connection_during_the_tls_handshake_raises_transient_error(self, client: Client) -> None:
-        # The loopback server closes connections that do not use HTTP.
-        (found,) = ask(client.service.at(client.server.url.replace("http:", "https:")), request())
-        assert isinstance(found, TransientError), found
+        threading.Thread(target=refuse, daemon=True).start()
+        url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+        (found,) = ask(service.at(url), request())
+    assert isinstance(found, PermanentError), found
+    assert found.code == "request-rejected"
+    assert "https" in str(found)
+
+
+def test_closed_connection_during_the_tls_handshake_raises_transient_error(client: Client) -> None:
+    # The loopback server closes connections that do not use HTTP.
+    (found,) = ask(client.service.at(client.server.url.replace("http:", "https:")), request())
+    assert isinstance(found, TransientError), found

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from spotball_adapters.embedders.cache import CACHE, Cache
 from spotball_adapters.embedders.embed import embed_texts, outlook
 from spotball_adapters.embedders.texts import LONGEST, as_sent
-from spotball_adapters.providers.protocol import PermanentError, TransientError
+from spotball_adapters.providers.protocol import PermanentError, ProviderError, TransientError
 from tests.adapters.embedding import QUICK, Tiny, embed
 from tests.adapters.speaks_embeddings import vector_of
 from tests.failures import raises
@@ -25,9 +25,23 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / CACHE
 
 
+def failing(error: Exception, times: int = 99, text: str = "", max_batch: int = 2) -> Tiny:
+    """Return an embedder whose first batches fail, or the batches with this text."""
+    embedder = Tiny(max_batch=max_batch)
+
+    def fault(texts: Sequence[str], before: int) -> None:
+        if before < times and (not text or text in texts):
+            raise error
+
+    embedder.fault = fault
+    return embedder
+
+
 @given(
     texts=st.lists(st.sampled_from(["a", "b ", " b", "\tc", "", " ", "a much longer text", "⚽", "\x00"]), max_size=20)
 )
+@example(texts=[])
+@example(texts=["", " "])
 def test_embed_returns_the_vector_of_each_text_and_embeds_duplicates_once(
     texts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -47,13 +61,6 @@ def test_embed_returns_the_vector_of_each_text_and_embeds_duplicates_once(
     np.testing.assert_array_equal(again.vectors, found.vectors)
 
 
-def test_embed_sends_only_texts_that_are_not_cached(path: Path) -> None:
-    embed(["a", "b"], Tiny(), path)
-    embedder = Tiny()
-    embed(["b", "c", "a", "d"], embedder, path)
-    assert embedder.texts == ["c", "d"]
-
-
 class TestLongTexts:
     def test_embed_truncates_a_long_text_and_marks_it_as_cut(self, path: Path) -> None:
         long = " ".join(f"word{number}" for number in range(10_000))
@@ -65,24 +72,21 @@ class TestLongTexts:
         assert long.startswith(sent + " ")
 
     def test_cache_keeps_which_texts_the_model_truncated(self, path: Path) -> None:
-        texts = ["x" * 51, "x" * 50]
-        assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
-        assert embed(texts, Tiny(), path).cut.tolist() == [True, False]
+        for _ in range(2):
+            assert embed(["x" * 51, "x" * 50], Tiny(), path).cut.tolist() == [True, False]
 
-    @given(text=st.text(), longest=st.integers(4, 40))
-    def test_as_sent_returns_a_prefix_of_the_text_within_the_byte_limit(self, text: str, longest: int) -> None:
+    @given(text=st.text(st.characters()), longest=st.integers(4, 40))
+    def test_as_sent_returns_a_prefix_in_valid_utf_8_without_nul_within_the_byte_limit(
+        self, text: str, longest: int
+    ) -> None:
         whole, sent = as_sent(text, 10**6), as_sent(text, longest)
+        assert "\x00" not in whole.text
+        assert whole.text.encode().decode() == whole.text
         assert whole.text.startswith(sent.text)
         assert len(sent.text.encode()) <= longest
         assert sent.cut == (sent.text != whole.text)
         assert bool(sent.text) == bool(whole.text)
         assert sent.text == sent.text.strip()
-
-    @given(text=st.text(st.characters()))
-    def test_as_sent_returns_valid_utf_8_without_nul_for_any_text(self, text: str) -> None:
-        sent = as_sent(text).text
-        assert "\x00" not in sent
-        assert sent.encode().decode() == sent
 
     def test_as_sent_joins_surrogate_pairs_and_replaces_lone_surrogates(self) -> None:
         assert as_sent("up \ud83d\udc4d \ud800").text == "up \U0001f44d \ufffd"
@@ -90,25 +94,14 @@ class TestLongTexts:
 
 class TestFaults:
     def test_embed_retries_transient_errors_and_reports_the_attempts(self, path: Path) -> None:
-        embedder, told = Tiny(), []
-
-        def fault(texts: Sequence[str], before: int) -> None:
-            if before < 2:
-                raise TransientError("busy", retry_after=0.001)
-
-        embedder.fault = fault
+        told: list[tuple[int, ...]] = []
+        embedder = failing(TransientError("busy", retry_after=0.001), times=2)
         found = embed(["a"], embedder, path, on_progress=lambda *state: told.append(state))
         np.testing.assert_array_equal(found.vectors[0], np.float32(vector_of("a")))
         assert told == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (1, 1, 2)]
 
     def test_embed_raises_after_the_last_attempt_and_keeps_the_other_vectors(self, path: Path) -> None:
-        embedder = Tiny(max_batch=1)
-
-        def fault(texts: Sequence[str], before: int) -> None:
-            if "longest" in texts:
-                raise TransientError("busy")
-
-        embedder.fault = fault
+        embedder = failing(TransientError("busy"), text="longest", max_batch=1)
         with raises(TransientError, "provider-failed"):
             embed(["longest", "a", "b"], embedder, path, replace(QUICK, concurrency=1))
         assert embedder.texts == ["a", "b", "longest", "longest", "longest"]
@@ -116,25 +109,14 @@ class TestFaults:
         embed(["longest", "a", "b"], after, path)
         assert after.texts == ["longest"]
 
-    def test_embed_does_not_retry_permanent_errors(self, path: Path) -> None:
-        embedder = Tiny()
-
-        def fault(texts: Sequence[str], before: int) -> None:
-            raise PermanentError("no such model")
-
-        embedder.fault = fault
-        with raises(PermanentError, "request-rejected"):
-            embed(["a"], embedder, path)
-        assert len(embedder.batches) == 1
-
-    def test_embed_raises_if_the_requested_pause_is_too_long(self, path: Path) -> None:
-        embedder = Tiny()
-
-        def fault(texts: Sequence[str], before: int) -> None:
-            raise TransientError("come back tomorrow", retry_after=86_400)
-
-        embedder.fault = fault
-        with raises(TransientError, "provider-failed"):
+    @pytest.mark.parametrize(
+        "error", [PermanentError("no such model"), TransientError("come back tomorrow", retry_after=86_400)]
+    )
+    def test_embed_raises_permanent_errors_and_too_long_pauses_without_a_retry(
+        self, path: Path, error: ProviderError
+    ) -> None:
+        embedder = failing(error)
+        with raises(type(error), error.code):
             embed(["a"], embedder, path)
         assert len(embedder.batches) == 1
 
@@ -189,8 +171,3 @@ def test_outlook_counts_match_the_following_embed(path: Path) -> None:
     found = embed(texts, embedder, path)
     assert (found.n_different, found.n_new) == (seen.n_different, seen.n_different - seen.n_cached)
     assert seen.n_bytes == sum(len(text.encode()) for text in embedder.texts)
-
-
-def test_embed_of_no_texts_is_empty_and_of_empty_texts_is_zero(path: Path) -> None:
-    assert embed([], Tiny(), path).vectors.shape[0] == 0
-    assert not embed(["", " "], Tiny(), path).vectors.any()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from spotball_adapters.embedders.cache import CACHE, Cache, peek
 from spotball_adapters.embedders.protocol import Batch
 from spotball_adapters.embedders.texts import as_sent
 from spotball_adapters.runs.store import ReplyStore
-from spotball_core.service.sqlite_file import DamagedStoreError, StoreError
+from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.embedding import Tiny, embed
 from tests.conftest import ROOT
 from tests.failures import raises
@@ -32,6 +32,11 @@ def path(tmp_path: Path) -> Path:
 
 def keys(*texts: str) -> list[bytes]:
     return [as_sent(text).key for text in texts]
+
+
+def execute(path: Path, sql: str, *values: object) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(sql, values)
 
 
 @given(
@@ -60,9 +65,13 @@ def test_cache_distinguishes_embedders_with_different_task_types(path: Path) -> 
     assert not peek(path, Tiny(task_type="classification"), keys(*TEXTS)).any()
 
 
-def test_peek_does_not_create_a_file(path: Path) -> None:
+def test_peek_does_not_create_a_file_and_embed_creates_one_without_the_texts(path: Path) -> None:
     assert not peek(path, Tiny(), keys(*TEXTS)).any()
     assert not path.exists()
+    embed(TEXTS, Tiny(), path)
+    content = path.read_bytes()
+    assert b"He looks" not in content
+    assert b"arm is" not in content
 
 
 def test_embed_of_vectors_with_another_length_is_an_error_and_stores_none(path: Path) -> None:
@@ -77,65 +86,20 @@ def test_embed_of_vectors_with_another_length_is_an_error_and_stores_none(path: 
 )
 def test_embed_with_a_damaged_vector_in_the_cache_is_an_error(path: Path, vector: bytes) -> None:
     embed(TEXTS, Tiny(), path)
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("UPDATE vectors SET vector = ? WHERE text = ?", (vector, keys(TEXTS[1])[0]))
-    connection.close()
+    execute(path, "UPDATE vectors SET vector = ? WHERE text = ?", vector, keys(TEXTS[1])[0])
     with raises(StoreError, "damaged-store"):
         embed(TEXTS, Tiny(), path)
     assert embed([TEXTS[0], TEXTS[2]], Tiny(), path).n_new == 0
 
 
-def _text(path: Path) -> None:
-    path.write_text("not a database, and long enough to be looked at " * 20)
-
-
-def _other(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("CREATE TABLE mine (a)")
-    connection.close()
-
-
-@pytest.mark.parametrize("make", [_text, _other])
-def test_cache_in_a_file_of_another_program_is_an_error_and_keeps_the_file(
-    path: Path, make: Callable[[Path], None]
-) -> None:
-    make(path)
-    before = path.read_bytes()
-    for use in (lambda: embed(TEXTS, Tiny(), path), lambda: peek(path, Tiny(), keys("a"))):
-        with raises(DamagedStoreError, "damaged-store"):
-            use()
-    assert path.read_bytes() == before
-
-
-def test_cache_in_the_store_of_a_run_is_an_error(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path / "run") as store:
-        path = store.path
-    with raises(DamagedStoreError, "damaged-store"):
-        embed(TEXTS, Tiny(), path)
-
-
-def test_cache_of_a_later_version_is_an_error(path: Path) -> None:
+def test_cache_in_the_store_of_a_run_or_a_folder_or_of_a_later_version_is_an_error(path: Path) -> None:
+    with ReplyStore(path.parent / "run") as store:
+        pass
     embed(TEXTS, Tiny(), path)
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
-    with raises(StoreError, "newer-version"):
-        embed(TEXTS, Tiny(), path)
-
-
-def test_cache_in_a_folder_is_an_error(tmp_path: Path) -> None:
-    with raises(StoreError, "unusable-store"):
-        embed(TEXTS, Tiny(), tmp_path)
-
-
-def test_cache_file_does_not_contain_the_texts(path: Path) -> None:
-    embed(TEXTS, Tiny(), path)
-    content = path.read_bytes()
-    assert b"He looks" not in content
-    assert b"arm is" not in content
+    execute(path, "PRAGMA user_version = 2")
+    for place, code in ((store.path, "damaged-store"), (path.parent, "unusable-store"), (path, "newer-version")):
+        with raises(StoreError, code):
+            embed(TEXTS, Tiny(), place)
 
 
 PROGRAM = """

@@ -10,8 +10,8 @@ import pytest
 from spotball_adapters.embedders.gemini import TASK_TYPES, GeminiEmbedder
 from spotball_adapters.embedders.protocol import EmbedderAccess
 from spotball_adapters.providers.gemini_sdk import KEY
-from spotball_adapters.providers.protocol import PermanentError, TransientError
-from spotball_core.errors import OptionError, SpotballError
+from spotball_adapters.providers.protocol import PermanentError, ProviderError, TransientError
+from spotball_core.errors import OptionError
 from tests.adapters import faults, google_sdks
 from tests.adapters.embedding import batch
 from tests.adapters.faults import Fault, reply, status
@@ -39,74 +39,62 @@ def made(server: LoopbackServer, model: str | None = None, task_type: str | None
     return GeminiEmbedder(EmbedderAccess(model, base_url=server.url, task_type=task_type, timeout=20))
 
 
-def test_embed_returns_one_vector_per_text_with_the_default_model_of_the_paper(server: LoopbackServer) -> None:
-    embedder = made(server)
+@pytest.mark.parametrize(
+    ("named", "model"),
+    [
+        # The default is the model of the paper.
+        (None, "embedding-001"),
+        ("gemini-embedding-001", "gemini-embedding-001"),
+        ("models/gemini-embedding-001", "gemini-embedding-001"),
+    ],
+)
+def test_embed_returns_one_vector_per_text_of_the_named_model(
+    server: LoopbackServer, named: str | None, model: str
+) -> None:
+    embedder = made(server, named)
     found = batch(embedder, *TEXTS)
     np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
     (asked,) = server.asked
-    assert (embedder.model, asked.model) == ("models/embedding-001", "embedding-001")
+    assert (embedder.model, asked.model) == (f"models/{model}", model)
     assert [text for _, text in asked.turns] == list(TEXTS)
     assert asked.settings == {}
     assert asked.key == "right-key"
 
 
-@pytest.mark.parametrize("named", ["gemini-embedding-001", "models/gemini-embedding-001"])
-def test_model_name_works_with_and_without_the_models_prefix(server: LoopbackServer, named: str) -> None:
-    embedder = made(server, named)
-    batch(embedder, "a")
-    assert embedder.model == "models/gemini-embedding-001"
-    assert server.asked[0].model == "gemini-embedding-001"
-
-
-@pytest.mark.parametrize("task", sorted(TASKS))
-def test_task_type_is_sent_and_changes_the_identity(server: LoopbackServer, task: str, sdk: str) -> None:
-    embedder = made(server, task_type=task.upper())
-    batch(embedder, "a", "b")
-    sent = task.upper() if sdk == google_sdks.SUPPORTED else TASKS[task]
-    assert server.asked[0].settings == {"taskType": sent}
-    assert embedder.identity != made(server).identity
-    assert embedder.identity == made(server, task_type=task).identity
-
-
-def test_sdk_accepts_every_task_type(server: LoopbackServer) -> None:
+def test_each_task_type_is_sent_and_changes_the_identity(server: LoopbackServer, sdk: str) -> None:
     for task in TASK_TYPES:
-        batch(made(server, task_type=task), "a")
-    assert len({asked.settings["taskType"] for asked in server.asked}) == len(TASK_TYPES)
-
-
-def test_unknown_task_type_is_an_error_that_lists_the_available_ones(server: LoopbackServer) -> None:
+        embedder = made(server, task_type=task.upper())
+        batch(embedder, "a", "b")
+        assert embedder.identity != made(server).identity
+        assert embedder.identity == made(server, task_type=task).identity
+    sent = {task: asked.settings["taskType"] for task, asked in zip(TASK_TYPES, server.asked, strict=True)}
+    assert len(set(sent.values())) == len(TASK_TYPES)
+    for task, number in TASKS.items():
+        assert sent[task] == (task.upper() if sdk == google_sdks.SUPPORTED else number)
     with raises(OptionError, "unknown-name:--task-type"):
         made(server, task_type="similar")
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind", "where", "said"),
+    ("fault", "kind", "said", "pause"),
     [
-        (faults.DROP, TransientError, "provider-failed", "Remote"),
-        (faults.OVERLOADED, TransientError, "provider-failed", "HTTP 503: overloaded"),
-        (status(429, "too many", retry_after="7"), TransientError, "provider-failed", "HTTP 429: too many"),
-        (status(404, "no such model"), PermanentError, "request-rejected", "HTTP 404: no such model"),
-        (faults.BROKEN_JSON, TransientError, "provider-failed", "Unterminated string"),
+        (faults.DROP, TransientError, "Remote", None),
+        (faults.OVERLOADED, TransientError, "HTTP 503: overloaded", None),
+        (status(429, "too many", retry_after="7"), TransientError, "HTTP 429: too many", 7),
+        (status(404, "no such model"), PermanentError, "HTTP 404: no such model", None),
+        (faults.BROKEN_JSON, TransientError, "Unterminated string", None),
+        *((reply(style), TransientError, "", None) for style in ("fewer", "ragged", "none")),
     ],
-    ids=["drop", "503", "429", "404", "broken"],
 )
-def test_server_errors_raise_transient_or_permanent_errors(
-    server: LoopbackServer, fault: Fault, kind: type[SpotballError], where: str, said: str
+def test_server_error_or_response_without_one_vector_per_text_raises_transient_or_permanent_error(
+    server: LoopbackServer, fault: Fault, kind: type[ProviderError], said: str, pause: float | None
 ) -> None:
     server.script(fault)
-    with raises(kind, where) as raised:
-        batch(made(server), "a")
+    with raises(kind, kind.code) as raised:
+        batch(made(server), "a", "b")
     assert str(raised.value).startswith("gemini: ")
     assert said in str(raised.value)
-    if isinstance(raised.value, TransientError) and raised.value.status == 429:
-        assert raised.value.retry_after == 7
-
-
-@pytest.mark.parametrize("style", ["fewer", "ragged", "none"])
-def test_response_without_one_vector_per_text_is_malformed(server: LoopbackServer, style: str) -> None:
-    server.script(reply(style))
-    with raises(TransientError, "provider-failed"):
-        batch(made(server), "a", "b")
+    assert getattr(raised.value, "retry_after", None) == pause
 
 
 def test_wrong_or_missing_key_raises_permanent_error_without_the_key(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -37,25 +37,17 @@ def made(server: LoopbackServer, model: str | None = "small") -> OpenAIEmbedder:
     return OpenAIEmbedder(EmbedderAccess(model, base_url=server.url, timeout=5))
 
 
-def test_embed_returns_one_vector_per_text_in_order(server: LoopbackServer) -> None:
-    found = batch(made(server), *TEXTS)
-    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
-    assert found.vectors.dtype == np.float32
-    assert not found.cut.any()
-    (asked,) = server.asked
-    assert asked.model == "small"
-    assert [text for _, text in asked.turns] == list(TEXTS)
-
-
-def test_embeddings_without_indices_are_in_the_order_of_the_texts() -> None:
-    with serve(OpenAIEmbeddings(indexed=False)) as server:
+@pytest.mark.parametrize("indexed", [True, False])
+def test_embed_returns_one_vector_per_text_in_order_and_has_a_default_model(indexed: bool) -> None:
+    with serve(OpenAIEmbeddings(indexed=indexed)) as server:
         found = batch(made(server), *TEXTS)
-    np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
-
-
-def test_default_model_is_text_embedding_3_small(server: LoopbackServer) -> None:
-    batch(made(server, None), "a")
-    assert server.asked[0].model == "text-embedding-3-small"
+        np.testing.assert_array_equal(found.vectors, np.array([vector_of(text) for text in TEXTS], dtype=np.float32))
+        assert found.vectors.dtype == np.float32
+        assert not found.cut.any()
+        batch(made(server, None), "a")
+        first, second = server.asked
+        assert (first.model, second.model) == ("small", "text-embedding-3-small")
+        assert [text for _, text in first.turns] == list(TEXTS)
 
 
 def test_key_is_sent_but_not_shown_in_errors_or_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,32 +86,25 @@ def test_text_that_is_too_long_raises_the_error_of_the_server_without_a_retry() 
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [faults.DROP, faults.STORM, faults.HTML, faults.BROKEN_JSON, faults.TRUNCATED, status(429, retry_after="1")],
-    ids=lambda fault: f"{fault.kind}-{fault.status}",
+    ("fault", "texts"),
+    [
+        *((fault, ["a"]) for fault in (faults.DROP, faults.STORM, faults.HTML, faults.BROKEN_JSON, faults.TRUNCATED)),
+        (status(429, retry_after="1"), ["a"]),
+        *((reply(style), TEXTS) for style in ("fewer", "ragged", "nan", "none", "same-index", "no-list")),
+        (body('{"data": [{"embedding": "AAAA", "index": 0}]}'), ["a"]),
+        (body('{"data": [{"index": "0"}]}'), ["a"]),
+    ],
 )
-def test_retryable_faults_raise_transient_error(server: LoopbackServer, fault: Fault) -> None:
+def test_retryable_fault_or_response_without_one_vector_per_text_raises_transient_error(
+    server: LoopbackServer, fault: Fault, texts: Sequence[str]
+) -> None:
     server.script(fault)
-    with pytest.raises(TransientError):
-        batch(made(server), "a")
-
-
-@pytest.mark.parametrize("style", ["fewer", "ragged", "nan", "none", "same-index", "no-list"])
-def test_response_without_one_vector_per_text_is_malformed(server: LoopbackServer, style: str) -> None:
-    server.script(reply(style))
     with raises(TransientError, "provider-failed"):
-        batch(made(server), *TEXTS)
+        batch(made(server), *texts)
 
 
-@pytest.mark.parametrize("said", ['{"data": [{"embedding": "AAAA", "index": 0}]}', '{"data": [{"index": "0"}]}'])
-def test_embedding_that_is_not_a_list_of_numbers_is_malformed(server: LoopbackServer, said: str) -> None:
-    server.script(body(said))
-    with raises(TransientError, "provider-failed"):
-        batch(made(server), "a")
-
-
-def test_identity_depends_on_the_base_url(server: LoopbackServer) -> None:
-    here, there = made(server), OpenAIEmbedder(EmbedderAccess("small", base_url="http://localhost:1/v1"))
+def test_identity_depends_on_the_base_url() -> None:
+    here, there = (OpenAIEmbedder(EmbedderAccess("small", base_url=f"http://localhost:{n}/v1")) for n in (1, 2))
     assert here.identity != there.identity
 
 

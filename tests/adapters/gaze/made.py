@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,17 +25,9 @@ def stimulus(number: int, **fields: Any) -> Stimulus:
     objects = SETS[number % 3]
     gaze = objects[number % len(objects)]
     heads = (None, gaze, objects[(number + 1) % len(objects)])
-    given = {
-        "stimulus_id": str(1000 + number),
-        "objects": objects,
-        "view": ("front", "left", "right")[number % 3],
-        "proximity": 1 + number % 3,
-        "gaze_target": gaze,
-        "head_target": heads[number // 3 % 3],
-        "image": f"photos/{number}.png",
-        **fields,
-    }
-    return Stimulus.model_validate(given)
+    given = {"stimulus_id": str(1000 + number), "objects": objects, "gaze_target": gaze, "proximity": 1 + number % 3}
+    given |= {"view": ("front", "left", "right")[number % 3], "head_target": heads[number // 3 % 3]}
+    return Stimulus.model_validate(given | {"image": f"photos/{number}.png", **fields})
 
 
 def made(folder: Path, n: int = 6, *, size: tuple[int, int] = (64, 64), checks: int = 0) -> Path:
@@ -49,19 +40,13 @@ def made(folder: Path, n: int = 6, *, size: tuple[int, int] = (64, 64), checks: 
     return path
 
 
-def command(stimuli: Path, out: Path, url: str, *options: str | Path) -> list[str]:
-    start = [sys.executable, "-m", "spotball_core", "gaze", "ask", str(stimuli), "--images", str(stimuli.parent)]
-    model = ["--provider", "openai", "--model", MODEL, "--base-url", url, "--out", str(out)]
-    return [*start, *model, *map(str, options)]
-
-
 def ask(stimuli: Path, out: Path, url: str, *options: str | Path) -> Done:
-    """Run `spotball gaze ask` and return its result."""
-    return here(*command(stimuli, out, url, *options)[3:])
+    model = ("--provider", "openai", "--model", MODEL, "--base-url", url)
+    return here("gaze", "ask", stimuli, "--images", stimuli.parent, *model, "--out", out, *options)
 
 
 def match(out: Path, *options: str | Path) -> Done:
-    return here("gaze", "match", str(out), *map(str, options))
+    return here("gaze", "match", out, *options)
 
 
 def offered(asked: ReceivedRequest) -> dict[str, str]:

@@ -12,38 +12,27 @@ from PIL import Image
 
 from tests.failures import raises
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
-transformers = pytest.importorskip(
-    "transformers", reason="transformers is not installed: it comes with the local extra"
+torch, transformers = (
+    pytest.importorskip(name, reason=f"{name} is not installed: it comes with the local extra")
+    for name in ("torch", "transformers")
 )
 
-from spotball_adapters.gaze.gazelle import (  # noqa: E402
-    MEAN,
-    SD,
-    Block,
-    GazeLLE,
-    assembled,
-    load_gazelle,
-    peak,
-    positions,
-    prepared,
-)
+from spotball_adapters.gaze import gazelle  # noqa: E402
+from spotball_adapters.gaze.gazelle import Block, GazeLLE, assembled, load_gazelle, peak, positions, prepared  # noqa: E402
 from spotball_core.errors import InputError  # noqa: E402
 from spotball_core.gaze.data.stimuli import write_stimuli  # noqa: E402
 from tests.adapters.gaze.made import made, rows, stimulus  # noqa: E402
-from tests.adapters.run_process import here, said  # noqa: E402
+from tests.adapters.run_process import good  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
 GRID, WIDTH, DIM = (4, 4), 32, 16
 
 
-def encoder(width: int = WIDTH, *, size: int = 56) -> object:
+def encoder(width: int = WIDTH) -> object:
     torch.manual_seed(0)
-    config = transformers.Dinov2Config(
-        hidden_size=width, num_hidden_layers=2, num_attention_heads=2, image_size=size, patch_size=14
-    )
-    return transformers.Dinov2Model(config).eval()
+    layers = {"hidden_size": width, "num_hidden_layers": 2, "num_attention_heads": 2}
+    return transformers.Dinov2Model(transformers.Dinov2Config(**layers, image_size=56, patch_size=14)).eval()
 
 
 def tiny(*, inout: bool = False) -> GazeLLE:
@@ -67,35 +56,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def published(width: int, *, inout: bool) -> dict[str, tuple[int, ...]]:
     """Return the names and shapes of the published weights: dimension 256, three blocks, 32 x 32 patches."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "pos_embed": (256, 32, 32),
-        "linear.weight": (256, width, 1, 1),
-        "linear.bias": (256,),
-        "heatmap_head.0.weight": (256, 256, 2, 2),
-        "heatmap_head.0.bias": (256,),
-        "heatmap_head.1.weight": (1, 256, 1, 1),
-        "head_token.weight": (1, 256),
-    }
-    for number in range(3):
-        block = f"transformer.{number}."
-        shapes |= {f"{block}norm{which}.{part}": (256,) for which in (1, 2) for part in ("weight", "bias")}
-        shapes |= {
-            f"{block}attn.qkv.weight": (768, 256),
-            f"{block}attn.proj.weight": (256, 256),
-            f"{block}attn.proj.bias": (256,),
-            f"{block}mlp.fc1.weight": (1024, 256),
-            f"{block}mlp.fc1.bias": (1024,),
-            f"{block}mlp.fc2.weight": (256, 1024),
-            f"{block}mlp.fc2.bias": (256,),
-        }
+    shapes: dict[str, tuple[int, ...]] = {"pos_embed": (256, 32, 32), "head_token.weight": (1, 256)}
+    shapes |= {"linear.weight": (256, width, 1, 1), "linear.bias": (256,)}
+    shapes |= {"heatmap_head.0.weight": (256, 256, 2, 2), "heatmap_head.0.bias": (256,)}
+    shapes |= {"heatmap_head.1.weight": (1, 256, 1, 1)}
+    block: dict[str, tuple[int, ...]] = {f"norm{n}.{part}": (256,) for n in (1, 2) for part in ("weight", "bias")}
+    block |= {"attn.qkv.weight": (768, 256), "attn.proj.weight": (256, 256), "attn.proj.bias": (256,)}
+    block |= {"mlp.fc1.weight": (1024, 256), "mlp.fc1.bias": (1024,)}
+    block |= {"mlp.fc2.weight": (256, 1024), "mlp.fc2.bias": (256,)}
+    shapes |= {f"transformer.{number}.{name}": shape for number in range(3) for name, shape in block.items()}
     if inout:
-        shapes |= {
-            "inout_head.0.weight": (128, 256),
-            "inout_head.0.bias": (128,),
-            "inout_head.3.weight": (1, 128),
-            "inout_head.3.bias": (1,),
-            "inout_token.weight": (1, 256),
-        }
+        shapes |= {"inout_head.0.weight": (128, 256), "inout_head.0.bias": (128,), "inout_token.weight": (1, 256)}
+        shapes |= {"inout_head.3.weight": (1, 128), "inout_head.3.bias": (1,)}
     return shapes
 
 
@@ -123,10 +95,7 @@ class TestWeights:
         [
             (lambda weights: {}, "weights: found weights of another model"),
             (lambda weights: {k: v for k, v in weights.items() if k != "linear.bias"}, "such as `linear.bias`"),
-            (
-                lambda weights: {**weights, "backbone.model.cls_token": torch.zeros(1)},
-                "such as `backbone.model.cls_token`",
-            ),
+            (lambda weights: {**weights, "backbone.cls_token": torch.zeros(1)}, "such as `backbone.cls_token`"),
             (lambda weights: {**weights, "linear.weight": torch.zeros(16, 48, 1, 1)}, "expected dinov2 of width 48"),
             (lambda weights: {**weights, "head_token.weight": torch.zeros(2, 16)}, "such as `head_token.weight`"),
         ],
@@ -139,9 +108,8 @@ class TestWeights:
         assert message in str(error.value)
 
     def test_assembled_with_an_encoder_that_is_not_dinov2_raises_input_error(self) -> None:
-        other = transformers.ViTModel(
-            transformers.ViTConfig(hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
-        )
+        layers = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2}
+        other = transformers.ViTModel(transformers.ViTConfig(**layers, intermediate_size=32))
         with raises(InputError, "unusable-model:backbone"):
             assembled(decoder(tiny()), other, "mine.pt")
 
@@ -158,31 +126,23 @@ class TestParts:
     def test_positions_are_sines_and_cosines_of_column_and_row(self) -> None:
         found = positions(8, 3, 5)
         assert found.shape == (8, 3, 5)
-        for channel in range(8):
-            for row in range(3):
-                for column in range(5):
-                    place, within = (column, channel) if channel < 4 else (row, channel - 4)
-                    angle = place / 10_000 ** (2 * (within // 2) / 4)
-                    expected = math.sin(angle) if within % 2 == 0 else math.cos(angle)
-                    assert found[channel, row, column] == pytest.approx(expected, abs=1e-6)
+        for channel, row, column in np.ndindex(8, 3, 5):
+            place, within = (column, channel) if channel < 4 else (row, channel - 4)
+            angle = place / 10_000 ** (2 * (within // 2) / 4)
+            expected = math.sin(angle) if within % 2 == 0 else math.cos(angle)
+            assert found[channel, row, column] == pytest.approx(expected, abs=1e-6)
 
     def test_block_equals_the_transformer_encoder_layer_of_pytorch(self) -> None:
         torch.manual_seed(3)
         block = Block(DIM).eval()
-        layer = torch.nn.TransformerEncoderLayer(
-            DIM, 8, 4 * DIM, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-        ).eval()
+        options = {"dropout": 0.0, "activation": "gelu", "batch_first": True, "norm_first": True}
+        layer = torch.nn.TransformerEncoderLayer(DIM, 8, 4 * DIM, **options).eval()
         with torch.no_grad():
             layer.self_attn.in_proj_weight.copy_(block.attn.qkv.weight)
             layer.self_attn.in_proj_bias.zero_()
-            pairs = [
-                (layer.self_attn.out_proj, block.attn.proj),
-                (layer.linear1, block.mlp.fc1),
-                (layer.linear2, block.mlp.fc2),
-                (layer.norm1, block.norm1),
-                (layer.norm2, block.norm2),
-            ]
-            for theirs, ours in pairs:
+            mine = (block.attn.proj, block.mlp.fc1, block.mlp.fc2, block.norm1, block.norm2)
+            other = (layer.self_attn.out_proj, layer.linear1, layer.linear2, layer.norm1, layer.norm2)
+            for theirs, ours in zip(other, mine, strict=True):
                 ours.weight.add_(torch.randn_like(ours.weight) / 10)
                 theirs.weight.copy_(ours.weight)
                 theirs.bias.copy_(ours.bias)
@@ -202,7 +162,7 @@ class TestParts:
     def test_prepared_resizes_and_normalizes_images(self) -> None:
         values = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
         found = prepared(Image.fromarray(values), (20, 30))
-        assert np.allclose(found.numpy().transpose(1, 2, 0), (values / 255 - MEAN) / SD, atol=1e-5)
+        assert np.allclose(found.numpy().transpose(1, 2, 0), (values / 255 - gazelle.MEAN) / gazelle.SD, atol=1e-5)
         assert prepared(Image.fromarray(values), (56, 56)).shape == (3, 56, 56)
 
     def test_peak_returns_the_center_of_the_largest_cell(self) -> None:
@@ -213,21 +173,17 @@ class TestParts:
 
 class TestForward:
     @pytest.mark.parametrize("inout", [False, True])
-    def test_forward_returns_one_heatmap_per_image_independent_of_the_batch(self, inout: bool) -> None:
+    def test_forward_returns_one_heatmap_per_image_and_face_box_independent_of_the_batch(self, inout: bool) -> None:
         model = tiny(inout=inout)
-        images = torch.randn(3, 3, 56, 56)
+        images, face = torch.randn(3, 3, 56, 56), (0.0, 0.0, 0.5, 0.5)
         with torch.no_grad():
-            together = model(images, [None, (0.0, 0.0, 0.5, 0.5), None])
-            apart = torch.cat([model(images[i : i + 1], [face]) for i, face in ((0, None), (1, (0.0, 0.0, 0.5, 0.5)))])
+            together = model(images, [None, face, None])
+            first, second = model(images[:1], [None]), model(images[1:2], [face])
+            other_face = model(images[1:2], [(0.5, 0.5, 1.0, 1.0)])
         assert together.shape == (3, 64, 64)
         assert 0 <= together.min() <= together.max() <= 1
-        assert torch.allclose(together[:2], apart, atol=1e-5)
-
-    def test_forward_depends_on_the_face_box(self) -> None:
-        model, image = tiny(), torch.randn(1, 3, 56, 56)
-        with torch.no_grad():
-            one, other = model(image, [(0.0, 0.0, 0.5, 0.5)]), model(image, [(0.5, 0.5, 1.0, 1.0)])
-        assert not torch.allclose(one, other)
+        assert torch.allclose(together[:2], torch.cat([first, second]), atol=1e-5)
+        assert not torch.allclose(second, other_face)
 
     def test_head_map_marks_the_cells_of_the_face_box(self) -> None:
         expected = torch.zeros(4, 4)
@@ -253,29 +209,20 @@ class TestForward:
         assert all((value == before[name]).all() for name, value in model.backbone.state_dict().items())
 
 
-class TestCommand:
-    def test_gaze_predict_and_gaze_points_write_points_and_trials(self, folder: Path, tmp_path: Path) -> None:
-        stimuli = made(tmp_path / "data", 3, size=(90, 60))
-        points = ((0.1, 0.5), (0.9, 0.5), (0.5, 0.1), (0.5, 0.9))
-        known = [stimulus(number, points=points[: 2 + number]) for number in range(3)]
-        write_stimuli(known, stimuli)
-        faces = tmp_path / "faces.csv"
-        faces.write_text("stimulus_id,x1,y1,x2,y2\n1000,0.3,0.1,0.6,0.4\n")
-        done = here(
-            *("gaze", "predict", str(stimuli), "--images", str(stimuli.parent), "--out", str(tmp_path / "points.csv")),
-            *("--checkpoint", str(folder / "decoder.pt"), "--backbone", str(folder / "encoder"), "--faces", str(faces)),
-        )
-        assert done.returncode == 0, said(done)
-        found = {row["stimulus_id"]: (float(row["x"]), float(row["y"])) for row in rows(tmp_path / "points.csv")}
-        model = tiny()
-        for number, one in enumerate(known):
-            with Image.open(stimuli.parent / str(one.image)) as image, torch.no_grad():
-                face = (0.3, 0.1, 0.6, 0.4) if number == 0 else None
-                expected = peak(model(prepared(image.convert("RGB"), (56, 56))[None], [face])[0])
-            assert found[one.stimulus_id] == pytest.approx(expected, abs=1e-5)
-        done = here(
-            *("gaze", "points", str(stimuli), str(tmp_path / "points.csv"), "--out", str(tmp_path / "trials.csv")),
-            *("--respondent", "gazelle"),
-        )
-        assert done.returncode == 0, said(done)
-        assert {row["respondent"] for row in rows(tmp_path / "trials.csv")} == {"gazelle"}
+def test_gaze_predict_and_gaze_points_write_points_and_trials(folder: Path, tmp_path: Path) -> None:
+    stimuli = made(tmp_path / "data", 3, size=(90, 60))
+    points = ((0.1, 0.5), (0.9, 0.5), (0.5, 0.1), (0.5, 0.9))
+    known = [stimulus(number, points=points[: 2 + number]) for number in range(3)]
+    write_stimuli(known, stimuli)
+    faces, predicted, trials = tmp_path / "faces.csv", tmp_path / "points.csv", tmp_path / "trials.csv"
+    faces.write_text("stimulus_id,x1,y1,x2,y2\n1000,0.3,0.1,0.6,0.4\n")
+    model = ("--checkpoint", folder / "decoder.pt", "--backbone", folder / "encoder")
+    good("gaze", "predict", stimuli, "--images", stimuli.parent, *model, "--faces", faces, "--out", predicted)
+    found = {row["stimulus_id"]: (float(row["x"]), float(row["y"])) for row in rows(predicted)}
+    for number, one in enumerate(known):
+        with Image.open(stimuli.parent / str(one.image)) as image, torch.no_grad():
+            face = (0.3, 0.1, 0.6, 0.4) if number == 0 else None
+            expected = peak(tiny()(prepared(image.convert("RGB"), (56, 56))[None], [face])[0])
+        assert found[one.stimulus_id] == pytest.approx(expected, abs=1e-5)
+    good("gaze", "points", stimuli, predicted, "--out", trials, "--respondent", "gazelle")
+    assert {row["respondent"] for row in rows(trials)} == {"gazelle"}

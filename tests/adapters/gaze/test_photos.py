@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -37,29 +38,26 @@ def test_photo_of_the_right_size_is_sent_unchanged(tmp_path: Path, name: str, me
     assert not (tmp_path / "kept").exists()
 
 
-def test_smaller_square_photo_is_not_enlarged(tmp_path: Path) -> None:
-    photo = saved(tmp_path, Image.new("RGB", (100, 100)))
-    assert Photos(tmp_path, 448, None).of(photo).width == 100
-
-
 @pytest.mark.parametrize(
     ("size", "side", "inside"),
-    [((800, 400), 448, (0, 112, 448, 336)), ((300, 600), 448, (112, 0, 336, 448)), ((60, 40), 448, (0, 10, 60, 50))],
+    [
+        ((800, 400), 448, (0, 112, 448, 336)),
+        ((300, 600), 448, (112, 0, 336, 448)),
+        ((60, 40), 60, (0, 10, 60, 50)),
+        ((100, 100), 100, (0, 0, 100, 100)),
+    ],
 )
-def test_photo_that_is_not_square_is_padded_with_black(
+def test_photo_is_padded_to_a_square_with_black_and_only_reduced_in_size(
     tmp_path: Path, size: tuple[int, int], side: int, inside: tuple[int, ...]
 ) -> None:
     photo = saved(tmp_path, Image.new("RGB", size, (255, 255, 255)))
-    photos = Photos(tmp_path, side, None)
+    photos = Photos(tmp_path, 448, None)
     picture = photos.of(photo)
-    shown = pixels(picture.data)
-    square = min(side, max(size))
-    assert shown.shape == (square, square, 3)
-    assert (picture.width, picture.height) == photos.size(photo) == (square, square)
+    assert (picture.width, picture.height) == photos.size(photo) == (side, side)
     x1, y1, x2, y2 = inside
-    expected = np.zeros_like(shown)
+    expected = np.zeros((side, side, 3))
     expected[y1:y2, x1:x2] = 255
-    assert (shown == expected).all()
+    assert np.array_equal(pixels(picture.data), expected)
 
 
 def test_resized_photo_is_stored_and_reused(tmp_path: Path) -> None:
@@ -73,24 +71,16 @@ def test_resized_photo_is_stored_and_reused(tmp_path: Path) -> None:
     assert len(list((tmp_path / "kept").iterdir())) == 2
 
 
-def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path) -> None:
-    image = Image.new("RGB", (40, 20))
-    image.putpixel((0, 0), (255, 0, 0))
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    photo = saved(tmp_path, image, exif=exif)
-    shown = pixels(Photos(tmp_path, 448, None).of(photo).data)
-    assert shown.shape == (40, 40, 3)
-    assert shown[0, 29].tolist() == [255, 0, 0]
-
-
-def test_square_photo_with_exif_orientation_is_rotated(tmp_path: Path) -> None:
-    image = Image.new("RGB", (40, 40))
+@pytest.mark.parametrize("height", [20, 40])
+def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path, height: int) -> None:
+    image = Image.new("RGB", (40, height))
     image.putpixel((0, 0), (255, 0, 0))
     exif = Image.Exif()
     exif[0x0112] = 6
     shown = pixels(Photos(tmp_path, 448, None).of(saved(tmp_path, image, exif=exif)).data)
-    assert shown[0, 39].tolist() == [255, 0, 0]
+    assert shown.shape == (40, 40, 3)
+    # The first corner is now on the right, next to the padding of an image that is not square.
+    assert shown[0, (40 + height) // 2 - 1].tolist() == [255, 0, 0]
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "1", "L", "LA"])
@@ -105,36 +95,34 @@ def test_fitted_keeps_the_center_of_the_image() -> None:
     assert fitted(image, 101).getpixel((50, 50)) == (255, 255, 255)
 
 
+def moved_outside(path: Path) -> None:
+    path.rename(path.parent.parent / "a.png")
+    path.symlink_to(path.parent.parent / "a.png")
+
+
 @pytest.mark.parametrize(
-    ("what", "where", "value"),
+    ("damage", "where", "value"),
     [
-        ("nothing", "missing-file:image", ""),
-        ("outside", "invalid-path:image", ""),
-        ("no path", "missing-value:image", "1000"),
-        ("text", "unreadable-file:image", "cannot identify"),
-        ("broken", "unreadable-file:image", "truncated"),
-        ("transparent", "invalid-value:image", "transparent"),
+        (Path.unlink, "missing-file:image", ""),
+        (moved_outside, "invalid-path:image", ""),
+        (lambda path: path.write_text("no image"), "unreadable-file:image", "cannot identify"),
+        (lambda path: path.write_bytes(path.read_bytes()[:2000]), "unreadable-file:image", "truncated"),
+        (lambda path: Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path), "invalid-value:image", "transparent"),
     ],
+    ids=["nothing", "outside", "text", "broken", "transparent"],
 )
 def test_photo_that_cannot_be_read_or_is_transparent_raises_input_error(
-    tmp_path: Path, what: str, where: str, value: str
+    tmp_path: Path, damage: Callable[[Path], object], where: str, value: str
 ) -> None:
     folder = tmp_path / "photos"
     photo = saved(folder, Image.effect_noise((448, 448), 9).convert("RGB"))
-    path = folder / "a.png"
-    if what == "nothing":
-        path.unlink()
-    elif what == "outside":
-        path.rename(tmp_path / "a.png")
-        path.symlink_to(tmp_path / "a.png")
-    elif what == "no path":
-        photo = Photo(stimulus(0, image=None))
-    elif what == "text":
-        path.write_text("no image")
-    elif what == "broken":
-        path.write_bytes(path.read_bytes()[:2000])
-    else:
-        Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path)
+    damage(folder / "a.png")
     with raises(InputError, where) as caught:
         Photos(folder, 448, None).of(photo)
     assert value in caught.value.problems[0].found
+
+
+def test_photo_of_a_stimulus_without_a_path_raises_input_error(tmp_path: Path) -> None:
+    with raises(InputError, "missing-value:image") as caught:
+        Photos(tmp_path, 448, None).of(Photo(stimulus(0, image=None)))
+    assert "1000" in caught.value.problems[0].found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.data.stimuli import write_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.gaze.made import rows, stimulus
-from tests.adapters.run_process import here, said
+from tests.adapters.run_process import good
+from tests.builders import write_csv, write_jsonl
 from tests.failures import raises
 
 SHARE = st.floats(0, 1, allow_nan=False)
@@ -48,40 +48,23 @@ def test_nearest_of_an_object_position_is_that_object(points: list[tuple[float, 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_gaze_points_reads_study_columns_and_points_in_csv_or_jsonl(tmp_path: Path, form: str) -> None:
-    (tmp_path / "study.csv").write_text(STUDY)
-    points = [("1", 0.25, 0.1), ("2", 0.5, 0.5)]
-    path = tmp_path / f"moondream.{form}"
-    if form == "csv":
-        path.write_text("stimulus_id,x,y\n" + "".join(f"{name},{x},{y}\n" for name, x, y in points))
-    else:
-        path.write_text("".join(json.dumps({"stimulus_id": name, "x": x, "y": y}) + "\n" for name, x, y in points))
-    done = here("gaze", "points", str(tmp_path / "study.csv"), str(path), "--out", str(tmp_path / "trials.csv"))
-    assert done.returncode == 0, said(done)
+    study, path, trials = tmp_path / "study.csv", tmp_path / f"moondream.{form}", tmp_path / "trials.csv"
+    study.write_text(STUDY)
+    points = [{"stimulus_id": "1", "x": 0.25, "y": 0.1}, {"stimulus_id": "2", "x": 0.5, "y": 0.5}]
+    (write_csv if form == "csv" else write_jsonl)(path, points)
+    done = good("gaze", "points", study, path, "--out", trials)
     assert "2 trials, 1 of them without a choice, which count as wrong" in done.stderr
-    assert [(row["respondent"], row["prompt_id"], row["choice"]) for row in rows(tmp_path / "trials.csv")] == [
-        ("moondream", "point", "keys"),
-        ("moondream", "point", ""),
-    ]
-    assert len(read_trials(tmp_path / "trials.csv").frame) == 2
+    found = [(row["respondent"], row["prompt_id"], row["choice"]) for row in rows(trials)]
+    assert found == [("moondream", "point", "keys"), ("moondream", "point", "")]
+    assert len(read_trials(trials).frame) == 2
 
 
 def test_gaze_points_reads_several_samples_and_empty_points(tmp_path: Path) -> None:
-    points = ((0.1, 0.5), (0.9, 0.5))
-    write_stimuli([stimulus(0, points=points)], tmp_path / "stimuli.csv")
-    path = tmp_path / "p.csv"
+    stimuli, path, trials = tmp_path / "stimuli.csv", tmp_path / "p.csv", tmp_path / "t.csv"
+    write_stimuli([stimulus(0, points=((0.1, 0.5), (0.9, 0.5)))], stimuli)
     path.write_text("stimulus_id,x,y,sample\n1000,0.2,0.5,1\n1000,,,2\n1000,0.7,0,3\n")
-    done = here(
-        "gaze",
-        "points",
-        str(tmp_path / "stimuli.csv"),
-        str(path),
-        "--out",
-        str(tmp_path / "t.csv"),
-        "--respondent",
-        "me",
-    )
-    assert done.returncode == 0, said(done)
-    found = [(row["respondent"], row["sample"], row["choice"]) for row in rows(tmp_path / "t.csv")]
+    good("gaze", "points", stimuli, path, "--out", trials, "--respondent", "me")
+    found = [(row["respondent"], row["sample"], row["choice"]) for row in rows(trials)]
     assert found == [("me", "1", "kettle"), ("me", "2", ""), ("me", "3", "bunny")]
 
 
@@ -136,11 +119,10 @@ def test_point_trials_without_object_positions_or_with_unknown_stimulus_is_an_er
 
 def test_read_faces_returns_boxes_and_rejects_duplicate_and_invalid_ones(tmp_path: Path) -> None:
     path = tmp_path / "faces.csv"
-    path.write_text("stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n")
+    valid = "stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n"
+    path.write_text(valid)
     assert read_faces(path) == {"1": (0.1, 0.2, 0.3, 0.4)}
-    path.write_text(
-        "stimulus_id,x1,y1,x2,y2\n1,0.1,0.2,0.3,0.4\n1,0.1,0.2,0.3,0.4\n2,0.5,0,0.2,1\n3,10,20,30,40\n4,,,,\n"
-    )
+    path.write_text(valid + "1,0.1,0.2,0.3,0.4\n2,0.5,0,0.2,1\n3,10,20,30,40\n4,,,,\n")
     with raises(InputError, "invalid-value:face:3") as caught:
         read_faces(path)
     assert (len(caught.value.problems), caught.value.total) == (1, 4)

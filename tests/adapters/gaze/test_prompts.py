@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
@@ -15,15 +16,16 @@ from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.gaze.prompts import SETS, GazePrompt, built_in, load_prompts
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.gaze.made import stimulus
+from tests.conftest import ROOT
 from tests.failures import raises
 
+# The questions of tables 4 and 5 of the paper
 QUESTIONS = [
-    f"{word} {who} looking{where}?"
+    f"{word} {who} looking{at}{where}?"
     for where in ("", " in the image")
     for who in ("is this person", "is she")
-    for word in ("What", "Where", "Which object")
+    for word, at in (("What", " at"), ("Where", ""), ("Which object", " at"))
 ]
-AT = {"What": " at", "Which object": " at", "Where": ""}
 DIRECT = "Please answer with the option’s letter A, B, C directly."
 GUESS = "If you don’t know, you still must choose one, so make your best guess."
 RANDOM = "If you don’t know, you still must choose one, so you might select randomly. You cannot refuse to choose."
@@ -32,60 +34,45 @@ NO_REASON = "There is no need to reason."
 OPTIONS = "A. xxx\nB. xxx\nC. xxx"
 
 
-def question(number: int) -> str:
-    """Return a question from tables 4 and 5 of the paper, counted from 0."""
-    asked = QUESTIONS[number]
-    word = next(word for word in AT if asked.startswith(word))
-    return asked.replace("looking", f"looking{AT[word]}")
-
-
 def shown(prompt: GazePrompt) -> str:
     """Return the text of a prompt as printed in the paper."""
     return prompt.text.replace("{options}", OPTIONS).replace("{letters}", "A, B, C")
 
 
-class TestThePapersPrompts:
-    def test_pre_pilot_prompts_equal_the_text_of_the_paper(self) -> None:
-        expected = [f"{question(number)}\n{OPTIONS}\n{DIRECT} {RANDOM}" for number in range(12)]
-        assert [shown(prompt) for prompt in built_in("pre-pilot")] == expected
+def test_pilot_and_pre_pilot_prompts_equal_the_text_of_the_paper() -> None:
+    asked = [f"{question}\n{OPTIONS}\n{DIRECT}" for question in QUESTIONS]
+    assert [shown(prompt) for prompt in built_in("pre-pilot")] == [f"{text} {RANDOM}" for text in asked]
+    endings = [f"{reason} {end}" for reason in ("", f" {NO_REASON}") for end in (GUESS, RANDOM, REFUSE)] * 2
+    pilot = [text + ending for text, ending in zip(asked, endings, strict=True)]
+    assert [shown(prompt) for prompt in built_in("pilot")] == pilot
 
-    def test_pilot_prompts_equal_the_text_of_the_paper(self) -> None:
-        expected = []
-        for number in range(12):
-            reason = f" {NO_REASON}" if number % 6 >= 3 else ""
-            expected.append(f"{question(number)}\n{OPTIONS}\n{DIRECT}{reason} {(GUESS, RANDOM, REFUSE)[number % 3]}")
-        assert [shown(prompt) for prompt in built_in("pilot")] == expected
 
-    @pytest.mark.real
-    @pytest.mark.parametrize("name", ["pilot", "pre-pilot"])
-    def test_pilot_and_pre_pilot_prompts_occur_in_the_tables_of_the_paper_file(self, name: str, paper: str) -> None:
+@pytest.mark.real
+def test_pilot_and_pre_pilot_prompts_occur_in_the_tables_of_the_paper_file() -> None:
+    path = Path(os.environ.get("SPOTBALL_GAZE_PAPER", ROOT.parent / "shared/papers/gaze-head-orientation.txt"))
+    if not path.is_file():
+        pytest.skip(f"the paper is not at {path}; set SPOTBALL_GAZE_PAPER to where it is")
+    paper = path.read_text(encoding="utf-8")
+    for name in ("pilot", "pre-pilot"):
         for prompt in built_in(name):
             printed = shown(prompt).replace("\n", "\\n ")
             assert f"| {prompt.name.removeprefix(f'{name}-')} | <image> {printed} |" in paper
 
 
-class TestTheMainStudys:
-    def test_main_has_16_prompts_and_half_of_them_have_each_hint(self) -> None:
-        prompts = built_in("main")
-        assert len(prompts) == len({prompt.digest for prompt in prompts}) == 16
-        assert Counter(prompt.hints for prompt in prompts) == {(): 4, ("order",): 4, ("how",): 4, ("order", "how"): 4}
-        for prompt in prompts:
-            assert ("{in_order}" in prompt.text) == ("order" in prompt.hints)
-            assert ("line of sight" in prompt.text) == ("how" in prompt.hints)
-
-    def test_main_prompts_with_hints_only_add_lines_to_the_prompt_without(self) -> None:
-        prompts = built_in("main")
-        without = {prompt.text.splitlines()[0]: prompt.text.splitlines() for prompt in prompts if not prompt.hints}
-        assert len(without) == 4
-        for prompt in prompts:
-            said = prompt.text.splitlines()
-            assert [line for line in said if line in without[said[0]]] == without[said[0]]
-            assert len(said) == len(without[said[0]]) + len(prompt.hints)
-
-    def test_main_prompts_demand_a_letter_and_allow_guesses_but_no_refusal(self) -> None:
-        for prompt in built_in("main"):
-            for part in ("letter {letters} directly", "no need to reason", "cannot refuse", "make your best guess"):
-                assert part in prompt.text
+def test_main_has_16_prompts_that_demand_a_letter_and_whose_hints_only_add_lines() -> None:
+    prompts = built_in("main")
+    assert len(prompts) == len({prompt.digest for prompt in prompts}) == 16
+    assert Counter(prompt.hints for prompt in prompts) == {(): 4, ("order",): 4, ("how",): 4, ("order", "how"): 4}
+    without = {prompt.text.splitlines()[0]: prompt.text.splitlines() for prompt in prompts if not prompt.hints}
+    assert len(without) == 4
+    for prompt in prompts:
+        assert ("{in_order}" in prompt.text) == ("order" in prompt.hints)
+        assert ("line of sight" in prompt.text) == ("how" in prompt.hints)
+        said = prompt.text.splitlines()
+        assert [line for line in said if line in without[said[0]]] == without[said[0]]
+        assert len(said) == len(without[said[0]]) + len(prompt.hints)
+        for part in ("letter {letters} directly", "no need to reason", "cannot refuse", "make your best guess"):
+            assert part in prompt.text
 
 
 def test_prompt_digests_equal_the_known_ones_of_their_versions() -> None:
@@ -107,9 +94,8 @@ class TestLoading:
 
     def test_load_prompts_reads_a_prompt_file(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
-        path.write_text(
-            "name = 'mine'\nversion = '2'\nhints = ['a']\ntext = '''\nLook {braces are fine} \"{}\"\n{options}'''"
-        )
+        text = "'''\nLook {braces are fine} \"{}\"\n{options}'''"
+        path.write_text(f"name = 'mine'\nversion = '2'\nhints = ['a']\ntext = {text}")
         (prompt,) = load_prompts(str(path), seed=7)
         assert (prompt.name, prompt.version, prompt.hints, prompt.seed) == ("mine", "2", ("a",), 7)
         assert prompt.last(Photo(stimulus(0)), 1)[0].text.startswith('Look {braces are fine} "{}"\nA. ')
@@ -121,8 +107,8 @@ class TestLoading:
             ("name = 'pilot-1'\nversion = '1'\ntext = '{options}'", "invalid-value:name", "'pilot-1'"),
             ("name = 'a'\nversion = '1'\ntext = '{options} {sport}'", "invalid-value:text", "{sport}"),
             ("name = ' a'\nversion = ''\ntext = '{options}'", "invalid-value:version", "''"),
-            ("version = 1\ntext = '{options}'\nfoo = 2", "invalid-value:foo", "foo"),
-            ("version = 1\ntext = '{options}'", "invalid-value:name", "nothing"),
+            ("version = 1\ntext = '{options}'\nfoo = 2", "unknown-key:foo", "foo"),
+            ("version = 1\ntext = '{options}'", "missing-value:name", "nothing"),
             ("name = 'a'\nversion = '1'\ntext = '{options}'\nhints = 'x'", "invalid-value:hints", "'x'"),
             ("name = ", "invalid-toml:file", ""),
         ],
@@ -139,11 +125,7 @@ class TestLoading:
 
     @pytest.mark.parametrize(
         ("named", "where"),
-        [
-            ("", "no-data:--prompt"),
-            ("pilot,pilot-3", "duplicate:--prompt"),
-            ("main-17", "unknown-name:--prompt"),
-        ],
+        [("", "no-data:--prompt"), ("pilot,pilot-3", "duplicate:--prompt"), ("main-17", "unknown-name:--prompt")],
     )
     def test_load_prompts_with_invalid_names_is_an_option_error(self, named: str, where: str) -> None:
         with raises(OptionError, where):
@@ -179,16 +161,9 @@ class TestOptions:
         assert sum((count - 400) ** 2 / 400 for count in found.values()) < 49.7
 
     def test_shuffled_depends_on_seed_stimulus_prompt_and_sample(self) -> None:
-        objects = tuple("abcdefghi")
         base = {"seed": 0, "stimulus_id": "1", "prompt": "p", "sample": 1}
-        others = [
-            base,
-            {**base, "seed": 1},
-            {**base, "stimulus_id": "2"},
-            {**base, "prompt": "q"},
-            {**base, "sample": 2},
-        ]
-        assert len({shuffled(objects, **given) for given in others}) == 5
+        changes = ({}, {"seed": 1}, {"stimulus_id": "2"}, {"prompt": "q"}, {"sample": 2})
+        assert len({shuffled(tuple("abcdefghi"), **{**base, **change}) for change in changes}) == 5
 
     @pytest.mark.parametrize("number", [0, 1, 2])
     def test_prompt_contains_the_options_and_letters_for_two_to_four_objects(self, number: int) -> None:

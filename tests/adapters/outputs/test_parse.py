@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -17,23 +16,15 @@ from hypothesis import given, strategies as st
 from spotball_adapters.outputs.join import SceneIndex
 from spotball_adapters.outputs.parse import ParsedFiles, parse_files
 from spotball_core.errors import InputError, OptionError
-from spotball_core.grid import Grid
-from spotball_core.schema.scene import Scene
+from tests.builders import scene
 from tests.failures import raises
 
 SCENES = [
-    Scene(
-        sport=sport,
-        image=image,
-        grid=Grid.standard(),
-        ball_cells=["C2"],
-        control=image == "9",
-        path=f"images/{sport}/{image}.jpg",
-    )
+    scene(image, sport, control=image == "9", path=f"images/{sport}/{image}.jpg")
     for sport, image in (("soccer", "163"), ("soccer", "464"), ("basketball", "17"), ("soccer", "9"))
 ]
-
 ANSWERS = {"163": "Reasoning: They look left.\nCell: D5", "464": "Cell: A1", "17": "I cannot tell."}
+"""Replies about the first three scenes, by image."""
 
 
 def lines(records: Sequence[dict[str, Any]]) -> bytes:
@@ -41,19 +32,14 @@ def lines(records: Sequence[dict[str, Any]]) -> bytes:
 
 
 def table(records: Sequence[dict[str, Any]], delimiter: str = ",") -> bytes:
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(records[0]), delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(records)
-    return out.getvalue().encode()
+    return pl.DataFrame(records).write_csv(separator=delimiter, line_terminator="\r\n").encode()
 
 
 def workbook(records: Sequence[dict[str, Any]]) -> bytes:
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
-    book.active.append(list(records[0]))
-    for record in records:
-        book.active.append(list(record.values()))
+    for row in (list(records[0]), *(list(record.values()) for record in records)):
+        book.active.append(row)
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
@@ -81,90 +67,64 @@ def batch(body: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def inspect(text: str) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": text}, "stop_reason": "stop"}]}
+
+
 PLAIN = [{"image": image, "reply": text} for image, text in ANSWERS.items()]
-HARNESS = [
-    {
-        "doc_id": place,
-        "doc": {"image_id": image, "question": "?"},
-        "target": "C2",
-        "resps": [[text]],
-        "filtered_resps": [text],
-    }
-    for place, (image, text) in enumerate(ANSWERS.items())
+PATHS = [{"image_path": f"/data/{image}.jpg", "output": text} for image, text in ANSWERS.items()]
+DOCUMENTS = [{"image_id": image, "question": "?"} for image in ANSWERS]
+SAMPLES = [
+    {"doc_id": place, "doc": doc, "target": "C2", "resps": [[text]], "filtered_resps": [text]}
+    for place, (doc, text) in enumerate(zip(DOCUMENTS, ANSWERS.values(), strict=True))
 ]
-INSPECT = {
-    "version": 2,
-    "eval": {"task": "other"},
-    "samples": [
-        {
-            "id": image,
-            "epoch": 1,
-            "output": {"choices": [{"message": {"content": text}, "stop_reason": "stop"}]},
-        }
-        for image, text in ANSWERS.items()
-    ],
-}
+TRUTHS = [{"sport": one.sport, "image": one.image, "cells": []} for one in SCENES[:3]]
+# lmms-eval 0.7.3 writes our task without the document, and flattens lists of one reply.
+FLAT = [
+    {"doc_id": place, "target": "C2", "filtered_resps": text, "spotball_accuracy": truth}
+    for place, (truth, text) in enumerate(zip(TRUTHS, ANSWERS.values(), strict=True))
+]
+FILTERED = [{**sample, "filter": name} for name in ("none", "strict") for sample in SAMPLES]
+NUMBERED = [{"index": int(image), "question": "?", "prediction": text} for image, text in ANSWERS.items()]
+WITH_POINTS = [{**row, "index": f"{row['index']}.0"} for row in NUMBERED]
+LOGGED = [{"id": image, "epoch": 1, "output": inspect(text)} for image, text in ANSWERS.items()]
+LOG = {"version": 2, "eval": {"task": "other"}, "samples": LOGGED}
+
+TABLE, HARNESS = "a table", "samples of lmms-eval or lm-evaluation-harness"
+VLMEVALKIT, OPENAI = "a table of VLMEvalKit", "the output of an OpenAI batch"
 
 FILES: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
-    "lines": ("a.jsonl", lines(PLAIN), "a table"),
-    "compressed": ("a.jsonl.gz", gzip.compress(lines(PLAIN)), "a table"),
-    "list": ("a.json", json.dumps(PLAIN).encode(), "a table"),
-    "by id": ("a.json", json.dumps(ANSWERS).encode(), "a table"),
-    "csv": ("a.csv", b"\xef\xbb\xbf" + table(PLAIN), "a table"),
-    "tsv": ("a.tsv", table(PLAIN, "\t"), "a table"),
-    "compressed csv": ("a.csv.gz", gzip.compress(table(PLAIN)), "a table"),
-    "excel": ("a.xlsx", lambda: workbook(PLAIN), "a table"),
-    "parquet": ("a.parquet", parquet(PLAIN), "a table"),
-    "paths": ("a.jsonl", lines([{"image_path": f"/data/{i}.jpg", "output": t} for i, t in ANSWERS.items()]), "a table"),
-    "lmms-eval": ("a.jsonl", lines(HARNESS), "samples of lmms-eval or lm-evaluation-harness"),
-    # lmms-eval 0.7.3 writes our task without the document, and flattens lists of one reply.
-    "lmms-eval 0.7": (
-        "a.jsonl",
-        lines(
-            [
-                {
-                    "doc_id": place,
-                    "target": "C2",
-                    "filtered_resps": text,
-                    "spotball_accuracy": {"sport": sport, "image": image, "cells": []},
-                }
-                for place, (sport, (image, text)) in enumerate(
-                    zip(("soccer", "soccer", "basketball"), ANSWERS.items(), strict=True)
-                )
-            ]
-        ),
-        "samples of lmms-eval or lm-evaluation-harness",
-    ),
-    "lm-eval": (
-        "a.jsonl",
-        lines([{**record, "filter": name} for name in ("none", "strict") for record in HARNESS]),
-        "samples of lmms-eval or lm-evaluation-harness",
-    ),
-    "VLMEvalKit": (
-        "a.xlsx",
-        lambda: workbook([{"index": int(i), "question": "?", "prediction": t} for i, t in ANSWERS.items()]),
-        "a table of VLMEvalKit",
-    ),
-    "VLMEvalKit text": (
-        "a.tsv",
-        table([{"index": f"{i}.0", "question": "?", "prediction": t} for i, t in ANSWERS.items()], "\t"),
-        "a table of VLMEvalKit",
-    ),
-    "OpenAI chat": ("a.jsonl", lines(batch(chat)), "the output of an OpenAI batch"),
-    "OpenAI responses": ("a.jsonl", lines(batch(spoken)), "the output of an OpenAI batch"),
-    "Inspect": ("a.json", json.dumps(INSPECT).encode(), "a log of Inspect"),
+    "lines": ("a.jsonl", lines(PLAIN), TABLE),
+    "compressed": ("a.jsonl.gz", gzip.compress(lines(PLAIN)), TABLE),
+    "list": ("a.json", json.dumps(PLAIN).encode(), TABLE),
+    "by id": ("a.json", json.dumps(ANSWERS).encode(), TABLE),
+    "csv": ("a.csv", b"\xef\xbb\xbf" + table(PLAIN), TABLE),
+    "tsv": ("a.tsv", table(PLAIN, "\t"), TABLE),
+    "compressed csv": ("a.csv.gz", gzip.compress(table(PLAIN)), TABLE),
+    "excel": ("a.xlsx", lambda: workbook(PLAIN), TABLE),
+    "parquet": ("a.parquet", parquet(PLAIN), TABLE),
+    "paths": ("a.jsonl", lines(PATHS), TABLE),
+    "lmms-eval": ("a.jsonl", lines(SAMPLES), HARNESS),
+    "lmms-eval 0.7": ("a.jsonl", lines(FLAT), HARNESS),
+    "lm-eval": ("a.jsonl", lines(FILTERED), HARNESS),
+    "VLMEvalKit": ("a.xlsx", lambda: workbook(NUMBERED), VLMEVALKIT),
+    "VLMEvalKit text": ("a.tsv", table(WITH_POINTS, "\t"), VLMEVALKIT),
+    "OpenAI chat": ("a.jsonl", lines(batch(chat)), OPENAI),
+    "OpenAI responses": ("a.jsonl", lines(batch(spoken)), OPENAI),
+    "Inspect": ("a.json", json.dumps(LOG).encode(), "a log of Inspect"),
 }
 
 
-def parsed(path: Path, **options: Any) -> ParsedFiles:
+def parsed(path: Path, content: bytes, **options: Any) -> ParsedFiles:
+    """Write a file and parse it."""
+    path.write_bytes(content)
     return parse_files([path], SCENES, **options)
 
 
 @pytest.mark.parametrize("kind", FILES)
 def test_parse_files_gives_the_same_rows_for_every_layout(kind: str, tmp_path: Path) -> None:
     name, content, title = FILES[kind]
-    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content())
-    done = parsed(tmp_path / name)
+    done = parsed(tmp_path / name, content if isinstance(content, bytes) else content())
     assert done.layouts == {str(tmp_path / name): (title, 3)}
     assert done.reading.rows.rows() == [
         ("soccer", "163", "a", "model", "base", 1, None, "D5", "They look left."),
@@ -179,33 +139,29 @@ def test_parse_files_gives_the_same_rows_for_every_layout(kind: str, tmp_path: P
 
 
 def test_parse_files_reads_nested_columns_by_name(tmp_path: Path) -> None:
-    file = tmp_path / "mine.jsonl"
-    file.write_bytes(lines([{"meta": {"photo": "soccer/163"}, "out": {"raw": "Cell: B2"}, "reply": "Cell: F9"}]))
-    done = parsed(file, reply="out.raw", image="meta.photo", respondent="me", prompt="cot")
+    content = lines([{"meta": {"photo": "soccer/163"}, "out": {"raw": "Cell: B2"}, "reply": "Cell: F9"}])
+    options = {"image": "meta.photo", "respondent": "me", "prompt": "cot"}
+    done = parsed(tmp_path / "mine.jsonl", content, reply="out.raw", **options)
     assert done.reading.rows.select("image", "respondent", "prompt", "cell").rows() == [("163", "me", "cot", "B2")]
     assert done.missing == 2
     with raises(InputError, "missing-column:out2:1"):
-        parsed(file, reply="out2")
+        parsed(tmp_path / "mine.jsonl", content, reply="out2")
 
 
 def test_parse_files_with_an_index_maps_ids_to_images_and_prompts(tmp_path: Path) -> None:
-    (tmp_path / "index.csv").write_text(
-        "index,sport,image,prompt\n0,soccer,163,base\n1,soccer,163,cot\n", encoding="utf-8"
-    )
-    (tmp_path / "a.jsonl").write_bytes(
-        lines([{"doc_id": n, "doc": {"id": "x"}, "resps": [[f"Cell: D{n + 1}"]]} for n in (1, 0)])
-    )
-    done = parsed(tmp_path / "a.jsonl", index=tmp_path / "index.csv")
-    assert done.reading.rows.select("image", "prompt", "sample", "cell").rows() == [
-        ("163", "cot", 1, "D2"),
-        ("163", "base", 1, "D1"),
-    ]
-    (tmp_path / "rows.tsv").write_text("image\tsport\n17\tbasketball\n163\tsoccer\n", encoding="utf-8")
-    done = parsed(tmp_path / "a.jsonl", index=tmp_path / "rows.tsv")
-    assert done.reading.rows["image"].to_list() == ["163", "17"]
-    (tmp_path / "wrong.csv").write_text("index,image\n0,163\n0,464\n1,5\n", encoding="utf-8")
+    samples = lines([{"doc_id": n, "doc": {"id": "x"}, "resps": [[f"Cell: D{n + 1}"]]} for n in (1, 0)])
+
+    def rows_with(name: str, index: str) -> list[tuple[Any, ...]]:
+        (tmp_path / name).write_text(index, encoding="utf-8")
+        done = parsed(tmp_path / "a.jsonl", samples, index=tmp_path / name)
+        return done.reading.rows.select("image", "prompt", "sample", "cell").rows()
+
+    by_index = rows_with("index.csv", "index,sport,image,prompt\n0,soccer,163,base\n1,soccer,163,cot\n")
+    assert by_index == [("163", "cot", 1, "D2"), ("163", "base", 1, "D1")]
+    by_place = rows_with("rows.tsv", "image\tsport\n17\tbasketball\n163\tsoccer\n")
+    assert [image for image, *_ in by_place] == ["163", "17"]
     with raises(InputError, "duplicate:index:3"):
-        parsed(tmp_path / "a.jsonl", index=tmp_path / "wrong.csv")
+        rows_with("wrong.csv", "index,image\n0,163\n0,464\n1,5\n")
 
 
 def test_parse_files_numbers_samples_in_order_unless_the_file_has_numbers(tmp_path: Path) -> None:
@@ -217,31 +173,23 @@ def test_parse_files_numbers_samples_in_order_unless_the_file_has_numbers(tmp_pa
     (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": n} for n in (7, 3)]))
     rows = parse_files([tmp_path / name for name in ("a.jsonl", "b.csv", "c.csv")], SCENES).reading.rows
     assert rows.select("respondent", "sample", "cell").rows() == [
-        ("gpt", 1, "A1"),
-        ("gpt", 2, "A2"),
-        ("other", 1, "B1"),
-        ("other", 2, "B2"),
-        ("c", 7, "C1"),
-        ("c", 3, "C1"),
+        *(("gpt", n, f"A{n}") for n in (1, 2)),
+        *(("other", n, f"B{n}") for n in (1, 2)),
+        *(("c", n, "C1") for n in (7, 3)),
     ]
-    (tmp_path / "c.csv").write_bytes(table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
     with raises(InputError, "duplicate:sample:3"):
-        parsed(tmp_path / "c.csv")
+        parsed(tmp_path / "c.csv", table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
 
 
 def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) -> None:
+    limited = {"status_code": 429, "body": {"error": {"message": "Rate limit"}}}
     records = [
-        {
-            "custom_id": "163",
-            "response": {"status_code": 429, "body": {"error": {"message": "Rate limit"}}},
-            "error": None,
-        },
+        {"custom_id": "163", "response": limited, "error": None},
         {"custom_id": "464", "response": None, "error": {"message": "expired"}},
         {"custom_id": "17", "response": {"status_code": 200, "body": {"choices": []}}},
         {"custom_id": "9", "response": {"status_code": 200, "body": chat("")}},
     ]
-    (tmp_path / "a.jsonl").write_bytes(lines(records))
-    done = parsed(tmp_path / "a.jsonl")
+    done = parsed(tmp_path / "a.jsonl", lines(records))
     assert done.failed == {"Rate limit": 1, "expired": 1, "no choices": 1}
     assert done.reading.rows.select("image", "cell").rows() == [("9", None)]
     assert done.reading.problems == {"empty": 1}
@@ -254,7 +202,7 @@ def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) ->
         ("a.jsonl", b"", "no-data:file"),
         ("a.jsonl", b"{}\n{\n[1]\n", "invalid-json:line:2"),
         ("a.jsonl", lines([{"image": "163", "replies": "Cell: D5"}]), "missing-column:record:1"),
-        ("a.jsonl", lines([{"image": "5", "reply": "Cell: D5"}]), "missing-value:id:1"),
+        ("a.jsonl", lines([{"image": "5", "reply": "Cell: D5"}]), "unknown-image:id:1"),
         ("a.json", b"[1, 2]", "wrong-file:file"),
         ("a.json", b"{", "invalid-json:file"),
         ("a.csv", b"image,reply\n163\n", "invalid-csv:file:2"),
@@ -270,25 +218,23 @@ def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) ->
 def test_parse_files_of_an_invalid_file_raises_input_error(
     name: str, content: bytes, where: str, tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_bytes(content)
     if name == "a.xlsx":
         pytest.importorskip("openpyxl")
     with raises(InputError, where):
-        parsed(tmp_path / name)
+        parsed(tmp_path / name, content)
 
 
-def test_parse_files_with_a_layout_that_does_not_match_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(PLAIN))
+def test_parse_files_of_a_missing_file_or_with_a_layout_that_does_not_match_is_an_error(tmp_path: Path) -> None:
     with raises(OptionError, "conflicting-options:--reply"):
-        parsed(tmp_path / "a.jsonl", reply="reply", layout="inspect")
+        parsed(tmp_path / "a.jsonl", lines(PLAIN), reply="reply", layout="inspect")
     with raises(InputError, "missing-column:record:1"):
-        parsed(tmp_path / "a.jsonl", layout="harness")
+        parsed(tmp_path / "a.jsonl", lines(PLAIN), layout="harness")
     with raises(InputError, "missing-file:file"):
-        parsed(tmp_path / "none.jsonl")
+        parse_files([tmp_path / "none.jsonl"], SCENES)
 
 
 def test_scene_index_needs_the_sport_for_an_image_name_of_two_sports() -> None:
-    twins = [Scene(sport=sport, image="1", grid=Grid.standard()) for sport in ("soccer", "tennis")]
+    twins = [scene("1", sport) for sport in ("soccer", "tennis")]
     index = SceneIndex(twins)
     assert index.find(["1"]) is None
     for found in (index.find(["1"], "tennis"), index.find(["tennis/1.png"]), index.find([r"c:\data\tennis\1"])):

@@ -49,39 +49,28 @@ DIGESTS = {
 
 
 class TestThePapersPrompts:
-    @pytest.mark.parametrize("name", BUILT_IN)
-    def test_built_in_prompt_equals_the_text_of_the_paper(self, name: str) -> None:
-        prompt = load_prompt(name)
-        assert (prompt.text, prompt.questions) == PAPER[name]
-
-    @pytest.mark.parametrize("name", BUILT_IN)
-    def test_built_in_prompt_has_the_known_digest_of_its_version(self, name: str) -> None:
-        prompt = load_prompt(name)
-        assert DIGESTS[prompt.name, prompt.version] == prompt.digest
-
-    def test_built_in_prompts_are_those_of_the_paper(self) -> None:
+    def test_built_in_prompts_have_the_texts_of_the_paper_and_the_known_digests_of_their_versions(self) -> None:
+        prompts = {name: load_prompt(name) for name in BUILT_IN}
+        assert {name: (prompt.text, prompt.questions) for name, prompt in prompts.items()} == PAPER
+        assert {((prompt.name, prompt.version), prompt.digest) for prompt in prompts.values()} <= DIGESTS.items()
         assert tuple(PAPER) == BUILT_IN
 
     def test_cot_prompt_gives_three_questions_and_a_final_message_with_the_answers(self) -> None:
         prompt = load_prompt("cot")
         asked = [prompt.question(i) for i in range(len(prompt.questions))]
         assert asked == [(Message("user", question, picture=True),) for question in QUESTIONS]
-        (final,) = prompt.final("soccer", ["On the\nleft.", "Up.", "In a row."])
-        assert final.role == "user"
-        assert final.picture
-        assert final.text == (
+        text = (
             "The ball has been removed from this soccer image. Here are some observations:\n"
             "Where are the players located? On the\nleft.\n"
             "Where are the players looking? Up.\n"
             "How are the players positioned? In a row.\n"
             "The above information could help you infer the ball's location.\n" + FORMAT
         )
+        final = prompt.final("soccer", ["On the\nleft.", "Up.", "In a row."])
+        assert final == (Message("user", text, picture=True),)
 
 
 class TestFilling:
-    def test_final_fills_in_the_sport(self) -> None:
-        assert load_prompt("base").final("volleyball")[0].text == ASKED.format(sport="volleyball") + FORMAT
-
     def test_final_does_not_replace_placeholders_in_inserted_text(self) -> None:
         prompt = Prompt("mine", "1", "{sport}: {context} {sport}", ("Who?",))
         assert prompt.final("{context}", ["{sport} {context} \\1 {0}"])[0].text == (
@@ -99,33 +88,29 @@ class TestFilling:
 
     @pytest.mark.parametrize("answers", [[], ["one"], ["one", "two", "three"]])
     def test_final_with_a_wrong_number_of_answers_is_an_option_error(self, answers: list[str]) -> None:
-        prompt = Prompt("mine", "1", "{context}", ("Who?", "Where?"))
         with raises(OptionError, "invalid-option"):
-            prompt.final("soccer", answers)
+            Prompt("mine", "1", "{context}", ("Who?", "Where?")).final("soccer", answers)
 
 
 class TestDigest:
     def test_digest_depends_on_text_and_questions_but_not_on_name_and_version(self) -> None:
         prompt = Prompt("mine", "1", "{context}", ("Who?", "Where?"))
         assert dataclasses.replace(prompt, name="yours", version="2").digest == prompt.digest
-        others = [
-            dataclasses.replace(prompt, text="{context}."),
-            dataclasses.replace(prompt, questions=("Where?", "Who?")),
-            dataclasses.replace(prompt, questions=("Who?Where?",)),
-        ]
-        assert len({prompt.digest, *(other.digest for other in others)}) == 4
+        changes = {"text": "{context}."}, {"questions": ("Where?", "Who?")}, {"questions": ("Who?Where?",)}
+        others = {dataclasses.replace(prompt, **change).digest for change in changes}
+        assert len({prompt.digest, *others}) == 4
 
     def test_digest_exists_for_text_with_surrogates_and_nul(self) -> None:
         assert len(Prompt("mine", "1", "Où? \ud800 \x00").digest) == 64
 
 
-FILE = """
+TEXT = 'In this {sport} image: {context}\nAnswer {"cell": "D4"}.'
+FILE = f"""
 name = "mine"
 version = "2025-11"
 questions = ["Who has the ball?"]
 text = '''
-In this {sport} image: {context}
-Answer {"cell": "D4"}.'''
+{TEXT}'''
 """
 
 
@@ -133,27 +118,26 @@ class TestOnesOwn:
     def test_load_prompt_reads_a_file_with_bom_and_crlf(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
         path.write_bytes(b"\xef\xbb\xbf" + FILE.replace("\n", "\r\n").encode())
-        prompt = load_prompt(str(path))
-        text = 'In this {sport} image: {context}\nAnswer {"cell": "D4"}.'
-        assert prompt == Prompt("mine", "2025-11", text, ("Who has the ball?",))
+        assert load_prompt(str(path)) == Prompt("mine", "2025-11", TEXT, ("Who has the ball?",))
 
     @pytest.mark.parametrize(
         ("old", "new", "where", "found"),
         [
-            ('name = "mine"', "", "invalid-value:name", ""),
+            ('name = "mine"', "", "missing-value:name", ""),
             ('name = "mine"', "name = 3", "invalid-value:name", "3"),
             ('name = "mine"', 'name = ""', "invalid-value:name", "''"),
             ('name = "mine"', 'name = "cot"', "invalid-value:name", "'cot'"),
             ('version = "2025-11"', "version = 1.0", "invalid-value:version", "1.0"),
-            ("text = ", "txt = ", "invalid-value:txt", ""),
-            ("text = ", "txt = ", "invalid-value:text", ""),
+            ("text = ", "txt = ", "unknown-key:txt", ""),
+            ("text = ", "txt = ", "missing-value:text", ""),
+            (TEXT, " ", "missing-value:text", ""),
             ("{sport}", "{sports}", "invalid-value:text", "{sports}"),
             ("{sport}", "{{sport}}", "invalid-value:text", "{{sport}}"),
             ("{sport}", "{ sport }", "invalid-value:text", "{ sport }"),
             ("{context}", "", "invalid-value:text", "{context}"),
             ("questions = ", "#", "invalid-value:text", "{context}"),
             ('["Who has the ball?"]', '"Who?"', "invalid-value:questions", "'Who?'"),
-            ('["Who has the ball?"]', '["Who?", " "]', "invalid-value:questions, number 2", ""),
+            ('["Who has the ball?"]', '["Who?", " "]', "missing-value:questions, number 2", ""),
             ("Who has the ball", "Who plays {sport}", "invalid-value:questions, number 1", "{sport}"),
             ("name =", "name", "invalid-toml:file", ""),
         ],
@@ -169,12 +153,6 @@ class TestOnesOwn:
         assert error.value.file == str(path)
         assert any(found in one.found for one in error.value.problems if f"{one.code}:{one.field}" == where)
 
-    def test_load_prompt_with_an_empty_text_raises_input_error(self, tmp_path: Path) -> None:
-        path = tmp_path / "mine.toml"
-        path.write_text('name = "mine"\nversion = "1"\ntext = "\\n"\n', encoding="utf-8")
-        with raises(InputError, "invalid-value:text"):
-            load_prompt(str(path))
-
     def test_load_prompt_reports_all_problems_of_a_file(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
         path.write_text('name = " mine"\nversion = ""\ntext = "{cell} {place} {cell}"\n', encoding="utf-8")
@@ -182,18 +160,13 @@ class TestOnesOwn:
             load_prompt(str(path))
         assert [problem.field for problem in error.value.problems] == ["name", "version", "text", "text"]
 
-    def test_load_prompt_of_a_missing_file_is_an_option_error(self, tmp_path: Path) -> None:
+    def test_load_prompt_of_a_missing_file_a_folder_or_a_non_utf8_file_is_an_error(self, tmp_path: Path) -> None:
         with raises(OptionError, "unknown-name"):
             load_prompt(str(tmp_path / "mine.toml"))
-
-    @pytest.mark.parametrize("content", [b"\xff\xfe", None])
-    def test_load_prompt_of_a_folder_or_non_utf8_file_raises_input_error(
-        self, tmp_path: Path, content: bytes | None
-    ) -> None:
-        path = tmp_path / "mine.toml"
-        path.mkdir() if content is None else path.write_bytes(content)
-        with raises(InputError, "unreadable-file:file"):
-            load_prompt(str(path))
+        (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+        for path in (tmp_path, tmp_path / "binary.toml"):
+            with raises(InputError, "unreadable-file:file"):
+                load_prompt(str(path))
 
     def test_prompt_constructor_with_an_unknown_placeholder_is_an_option_error(self) -> None:
         with raises(OptionError, "invalid-value"):

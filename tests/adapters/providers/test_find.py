@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spotball_adapters.providers.baseline import BaselineProvider
 from spotball_adapters.providers.find import find, names
-from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, PermanentError
-from spotball_core.errors import OptionError
+from spotball_core.errors import MissingExtraError, OptionError
 from tests.conftest import ROOT
 from tests.failures import raises
 from tests.packages import install_package
@@ -26,30 +24,18 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def package(folder: Path, distribution: str, *entries: str, **modules: str) -> None:
-    """Install a distribution with entry points `name = module:object` and its modules."""
-    targets = dict(entry.split(" = ") for entry in entries)
-    install_package(folder, distribution, "spotball.providers", targets, **modules)
+def package(folder: Path, name: str, code: str = "", distribution: str = "") -> None:
+    """Install a distribution with one provider, the function `make` of a module with this code."""
+    distribution = distribution or name
+    module = f"{distribution}_module"
+    install_package(folder, distribution, "spotball.providers", {name: f"{module}:make"}, **{module: code})
 
 
-def test_find_returns_the_built_in_providers() -> None:
+def test_names_contain_the_built_in_providers() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spotball.providers"]
     assert {"anthropic", "baseline", "gemini", "openai"} <= table.keys()
     assert set(table) <= set(names())
     assert list(names()) == sorted(names())
-    assert isinstance(find("openai", Access("m", base_url="http://localhost:1/v1")), OpenAI)
-    assert isinstance(find("baseline", Access("uniform")), BaselineProvider)
-
-
-def test_find_returns_a_provider_of_another_package(installed: Path) -> None:
-    package(installed, "theirs", "parrot = parrot_module:make", parrot_module="def make(access): return access.model")
-    assert "parrot" in names()
-    assert find("parrot", Access("grey")) == "grey"  # type: ignore[comparison-overlap]
-
-
-def test_find_of_an_unknown_name_is_an_error_that_lists_the_available_ones() -> None:
-    with raises(OptionError, "unknown-name"):
-        find("gpt", Access("m"))
 
 
 @pytest.mark.parametrize(
@@ -67,52 +53,56 @@ def test_find_of_a_broken_provider_is_a_one_line_error(
     installed: Path, monkeypatch: pytest.MonkeyPatch, module: str, what: str
 ) -> None:
     monkeypatch.delitem(sys.modules, "broken_module", raising=False)
-    package(installed, "broken", "broken = broken_module:make", broken_module=module)
+    package(installed, "broken", module)
     with raises(OptionError, "unusable-plugin") as caught:
         find("broken", Access("m"))
     cause = caught.value.__cause__
     assert what in f"{type(cause).__name__}: {cause}"
     assert f"{type(cause).__name__}: " in str(caught.value)
     assert "\n" not in str(caught.value)
-    sys.modules.pop("broken_module", None)
 
 
 def test_find_passes_on_errors_of_the_provider_unchanged(installed: Path) -> None:
-    text = (
-        "from spotball_adapters.providers.protocol import PermanentError\ndef make(access): raise PermanentError('x')"
-    )
-    package(installed, "picky", "picky = picky_module:make", picky_module=text)
+    import_ = "from spotball_adapters.providers.protocol import PermanentError"
+    text = f"{import_}\ndef make(access): raise PermanentError('x')"
+    package(installed, "picky", text)
+    assert "picky" in names()
     with raises(PermanentError, "request-rejected"):
         find("picky", Access("m"))
 
 
-def test_find_of_a_name_that_two_packages_define_is_an_error(installed: Path) -> None:
-    package(installed, "one", "twin = one_module:make")
-    package(installed, "two", "twin = two_module:make")
-    with raises(OptionError, "unusable-plugin"):
-        find("twin", Access("m"))
+def test_find_of_an_unknown_name_or_one_that_two_packages_define_is_an_error(installed: Path) -> None:
+    package(installed, "twin", distribution="one")
+    package(installed, "twin", distribution="two")
+    for name, code in (("twin", "unusable-plugin"), ("gpt", "unknown-name")):
+        with raises(OptionError, code):
+            find(name, Access("m"))
+
+
+@pytest.mark.parametrize("module", ["torch", "transformers", "PIL"])
+def test_find_of_transformers_with_a_base_url_or_without_a_library_is_an_error(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raises(OptionError, "unsupported-option"):
+        find("transformers", Access("some/model", base_url="http://127.0.0.1:1"))
+    monkeypatch.setitem(sys.modules, module, None)
+    with raises(MissingExtraError, "missing-extra"):
+        find("transformers", Access("some/model"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "hidden", "message"),
+    ("name", "hidden", "extra"),
     [
-        ("openai", "httpx", 'Sending requests over HTTP needs the "adapters" extra'),
-        ("anthropic", "httpx", 'Sending requests over HTTP needs the "adapters" extra'),
-        ("gemini", "google.genai google.generativeai", 'Gemini needs the "gemini" extra'),
+        ("openai", "httpx", "adapters"),
+        ("anthropic", "httpx", "adapters"),
+        ("gemini", "google.genai google.generativeai", "gemini"),
     ],
 )
-def test_find_with_missing_packages_is_an_error_that_names_the_extra(name: str, hidden: str, message: str) -> None:
+def test_find_with_missing_packages_is_an_error_that_names_the_extra(name: str, hidden: str, extra: str) -> None:
     program = """
 import sys
-from importlib.abc import MetaPathFinder
-
-class Hidden(MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name in sys.argv[1].split():
-            raise ModuleNotFoundError(name)
-
-sys.meta_path.insert(0, Hidden())
+sys.modules.update(dict.fromkeys(sys.argv[1].split()))  # None hides a module
 from spotball_adapters.providers.find import find
 from spotball_adapters.providers.protocol import Access
 from spotball_core.errors import MissingExtraError
@@ -125,5 +115,5 @@ except MissingExtraError as error:
     command = [sys.executable, "-c", program, hidden, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    extra = message.split('"')[1]
-    assert done.stdout == f'{message}: pip install "spotball-core[{extra}]"\n'
+    assert done.stdout.splitlines()[0].endswith(f'needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
+    assert done.stdout.count("\n") == 1

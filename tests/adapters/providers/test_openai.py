@@ -9,13 +9,18 @@ import httpx
 import pytest
 
 from spotball_adapters.providers.openai import HOME, KEY, OpenAI
-from spotball_adapters.providers.protocol import Answer, PermanentError, RefusedError, Settings, TransientError
+from spotball_adapters.providers.protocol import Answer, Settings, TransientError
+from spotball_adapters.providers.responses import RefusedRequestError, RejectedError
 from spotball_core.errors import OptionError
 from tests.adapters.asking import access, answer, ask, request
 from tests.adapters.faults import Fault, body, status
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.failures import raises
+
+LOCAL = "http://localhost:1/v1"
+CONFLICT = "conflicting-options:--extra-body"
+REFUSAL, FAILURE = status(400, "no"), status(500, "n_cmpl is greater than the number of slots")
 
 
 @pytest.fixture(autouse=True)
@@ -29,210 +34,161 @@ def running() -> Iterator[LoopbackServer]:
         yield server
 
 
+@pytest.fixture
+def provider(server: LoopbackServer) -> OpenAI:
+    return OpenAI(access(server.url))
+
+
 class TestWhatIsSent:
-    def test_request_names_the_settings_as_chat_completions(self, server: LoopbackServer) -> None:
-        settings = {"temperature": 0.6, "top_p": 0.9, "max_output_tokens": 300, "seed": 4}
-        answer(OpenAI(access(server.url)), request(1, 2, 3, **settings))
+    def test_request_names_the_settings_as_chat_completions_and_has_no_key_if_none_is_set(
+        self, server: LoopbackServer, provider: OpenAI
+    ) -> None:
+        answer(provider, request(1, 2, 3, temperature=0.6, top_p=0.9, max_output_tokens=300, seed=4))
         assert server.asked[0].settings == {"temperature": 0.6, "top_p": 0.9, "max_tokens": 300, "seed": 4}
+        assert "authorization" not in server.seen[0].headers
 
-    def test_request_contains_reasoning_effort_and_extra_body(self, server: LoopbackServer) -> None:
-        settings = {"reasoning_effort": "low", "extra_body": {"top_k": 20, "max_completion_tokens": 9}}
-        answer(OpenAI(access(server.url)), request(1, 2, **settings))
-        sent = server.seen[0].json
-        further = {"reasoning_effort": "low", "top_k": 20, "max_completion_tokens": 9}
-        assert {**sent, "messages": []} == {"model": "gpt-4.1-mini", "messages": [], "n": 2, **further}
+    def test_request_contains_reasoning_effort_and_extra_body(self, server: LoopbackServer, provider: OpenAI) -> None:
+        extra_body = {"top_k": 20, "max_completion_tokens": 9}
+        answer(provider, request(1, 2, reasoning_effort="low", extra_body=extra_body))
+        expected = {"model": "gpt-4.1-mini", "messages": [], "n": 2, "reasoning_effort": "low", **extra_body}
+        assert {**server.seen[0].json, "messages": []} == expected
 
-    def test_request_seed_is_offset_by_the_first_sample(self, server: LoopbackServer) -> None:
-        ask(OpenAI(access(server.url)), request(1, 2, seed=7), request(3, 4, seed=7), request(5, seed=7))
+    def test_request_seed_is_offset_by_the_first_sample(self, server: LoopbackServer, provider: OpenAI) -> None:
+        ask(provider, request(1, 2, seed=7), request(3, 4, seed=7), request(5, seed=7))
         assert [asked.settings["seed"] for asked in server.asked] == [7, 9, 11]
 
-    def test_openai_server_gets_max_completion_tokens_and_others_get_max_tokens(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv(KEY, "sk-test")
+    def test_openai_server_gets_max_completion_tokens_and_others_get_max_tokens(self) -> None:
         given = request(1, max_output_tokens=9)
         assert OpenAI(access())._body(given, 1)["max_completion_tokens"] == 9
-        assert OpenAI(access("http://localhost:1/v1"))._body(given, 1)["max_tokens"] == 9
+        assert OpenAI(access(LOCAL))._body(given, 1)["max_tokens"] == 9
 
-    def test_request_to_openrouter_sets_require_parameters(self) -> None:
-        body = OpenAI(access("https://openrouter.ai/api/v1"))._body(request(1, temperature=0.6), 1)
-        assert body["provider"] == {"require_parameters": True}
-
-    def test_request_to_openrouter_keeps_the_routing_of_extra_body(self) -> None:
+    def test_request_to_openrouter_sets_require_parameters_and_keeps_the_routing_of_extra_body(self) -> None:
         provider = OpenAI(access("https://openrouter.ai/api/v1"))
+        assert provider._body(request(1, temperature=0.6), 1)["provider"] == {"require_parameters": True}
         routed = request(1, extra_body={"provider": {"order": ["deepinfra"]}})
         provider.check(routed.settings)
         assert provider._body(routed, 1)["provider"] == {"require_parameters": True, "order": ["deepinfra"]}
         with raises(OptionError, "invalid-option:--extra-body"):
             provider.check(Settings(extra_body={"provider": "deepinfra"}))
 
-    def test_request_to_a_custom_server_without_a_key_has_no_authorization_header(self, server: LoopbackServer) -> None:
-        answer(OpenAI(access(server.url)), request())
-        assert "authorization" not in server.seen[0].headers
-
-    def test_default_address_is_the_openai_api(self) -> None:
-        assert HOME == "https://api.openai.com/v1"
-
 
 class TestWhatComesBack:
     @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
     def test_request_rejected_by_a_content_filter_returns_filtered_replies(
-        self, server: LoopbackServer, code: str
+        self, server: LoopbackServer, provider: OpenAI, code: str
     ) -> None:
         server.script(status(400, "Your request was rejected by our safety system", code=code))
-        found = answer(OpenAI(access(server.url)), request(1, 2))
+        found = answer(provider, request(1, 2))
         assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("", "filtered", code)] * 2
         assert found.input_tokens is None
 
-    def test_max_samples_of_the_gemini_server_is_8(self) -> None:
-        url = "https://generativelanguage.googleapis.com/v1beta/openai"
-        assert OpenAI(access(url)).max_samples == 8
-
-    def test_refusal_of_multiple_candidates_is_repeated_with_one_sample(self, server: LoopbackServer) -> None:
-        server.script(status(400, "Multiple candidates is not enabled for this model", code="INVALID_ARGUMENT"))
-        provider = OpenAI(access(server.url))
-        assert len(answer(provider, request(1, 2)).replies) == 1
-        assert provider.max_samples == 1
+    @pytest.mark.parametrize(
+        ("script", "samples", "requested", "results", "lowers"),
+        [
+            # Servers word and number their refusals of several samples differently.
+            ([status(400, "Multiple candidates is not enabled", code="INVALID_ARGUMENT")], [2], [2, 1], [1], True),
+            ([status(400, "'n' : number must be at most 1")], [2], [2, 1], [1], True),
+            ([status(422, "unprocessable")], [2], [2, 1], [1], True),
+            # The first status 500 may have another cause, so only the second one lowers max_samples.
+            ([FAILURE], [2, 2], [2, 1, 2], [1, 2], False),
+            ([FAILURE, None, FAILURE], [2, 2, 1], [2, 1, 2, 1, 1], [1, 1, 1], True),
+            # The model cannot read images.
+            ([status(500, "image input is not supported")], [2], [2], [RejectedError], False),
+            # The server also fails for one sample, or it has returned several samples before.
+            ([FAILURE] * 4, [2, 2, 2], [2, 1, 2, 2], [TransientError] * 3, False),
+            ([REFUSAL, status(400, "The image is too large")], [2], [2, 1], [RefusedRequestError], False),
+            ([None, REFUSAL], [2, 2], [2, 2], [2, RefusedRequestError], False),
+            ([None, FAILURE], [2, 2], [2, 2], [2, TransientError], False),
+        ],
+    )
+    def test_errors_for_several_samples_are_repeated_with_one_sample_and_lower_max_samples_if_they_are_the_cause(
+        self,
+        server: LoopbackServer,
+        provider: OpenAI,
+        script: list[Fault | None],
+        samples: list[int],
+        requested: list[int],
+        results: list[int | type],
+        lowers: bool,
+    ) -> None:
+        server.script(*script)
+        found = ask(provider, *(request(*range(1, number + 1)) for number in samples))
+        assert [len(one.replies) if isinstance(one, Answer) else type(one) for one in found] == results
+        assert [seen.json.get("n", 1) for seen in server.seen] == requested
+        assert (provider.max_samples == 1) is lowers
 
     @pytest.mark.parametrize(
-        "fault",
+        ("message", "reason", "expected"),
         [
-            status(400, "'n' : number must be at most 1"),
-            status(400, "Only one completion choice is allowed"),
-            status(422, "unprocessable"),
+            ('{"content": [{"type": "text", "text": "D"}, {"type": "text", "text": "5"}]}', "stop", ("D5", "stop")),
+            ('{"content": [{"type": "image_url"}, {"type": "text", "text": "D5"}]}', "stop", ("D5", "stop")),
+            ('{"content": null, "reasoning_content": "So it is. Cell: D5"}', "stop", ("So it is. Cell: D5", "stop")),
+            ('{"content": "", "reasoning": "Cell: D5"}', "stop", ("Cell: D5", "stop")),
+            ('{"content": "Cell: D5", "reasoning_content": "Cell: A1?"}', "stop", ("Cell: D5", "stop")),
+            ('{"content": null, "refusal": "No.", "reasoning_content": "Cell: A1?"}', "stop", ("No.", "refused")),
+            # The reasoning was cut off.
+            ('{"content": null, "reasoning_content": "Cell: A1?"}', "length", ("", "length")),
         ],
-        ids=lambda fault: fault.text[:20],
     )
-    def test_refusal_of_several_samples_in_any_words_is_repeated_with_one_sample(
-        self, server: LoopbackServer, fault: Fault
+    def test_reply_text_is_read_from_content_parts_refusal_or_complete_reasoning(
+        self, server: LoopbackServer, provider: OpenAI, message: str, reason: str, expected: tuple[str, str]
+    ) -> None:
+        server.script(body(f'{{"choices": [{{"message": {message}, "finish_reason": "{reason}"}}]}}'))
+        (reply,) = answer(provider, request()).replies
+        assert (reply.text, reply.finish) == expected
+
+    @pytest.mark.parametrize(
+        ("fault", "kind"),
+        [
+            (body('{"choices": []}'), TransientError),
+            (body('{"choices": null}'), TransientError),
+            (body('{"choices": ["A1"]}'), TransientError),
+            (body('{"choices": [{}]}'), TransientError),
+            (body('{"choices": [{"message": {"content": 7}}]}'), TransientError),
+            (body('{"choices": [{"message": {"content": null}, "finish_reason": "error"}]}'), TransientError),
+            (status(429, "no", code="insufficient_quota"), RejectedError),
+            # The error is about a setting, so it affects all requests.
+            (Fault("body", 400, '{"error": {"message": "Unsupported", "param": "temperature"}}'), RejectedError),
+        ],
+        ids=lambda value: value.text[:40] if isinstance(value, Fault) else None,
+    )
+    def test_broken_choices_raise_transient_error_and_errors_about_all_requests_permanent_error(
+        self, server: LoopbackServer, provider: OpenAI, fault: Fault, kind: type
     ) -> None:
         server.script(fault)
-        provider = OpenAI(access(server.url))
-        assert len(answer(provider, request(1, 2)).replies) == 1
-        assert provider.max_samples == 1
-        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1]
-
-    def test_two_status_500_for_several_samples_lower_max_samples_to_1(self, server: LoopbackServer) -> None:
-        """Check that the second failure lowers max_samples, because the first may have another cause."""
-        fault = status(500, "n_cmpl is greater than the number of slots")
-        server.script(fault, None, fault, None)
-        provider = OpenAI(access(server.url))
-        ask(provider, request(1, 2), request(2, 3), request(3))
-        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1, 2, 1, 1]
-        assert provider.max_samples == 1
-
-    def test_one_status_500_for_several_samples_does_not_lower_max_samples(self, server: LoopbackServer) -> None:
-        server.script(status(500, "busy"))
-        provider = OpenAI(access(server.url))
-        answers = [found for found in ask(provider, request(1, 2), request(2, 3)) if isinstance(found, Answer)]
-        assert [len(found.replies) for found in answers] == [1, 2]
-
-    def test_status_500_for_one_sample_too_does_not_lower_max_samples(self, server: LoopbackServer) -> None:
-        server.script(*[status(500, "down")] * 4)
-        provider = OpenAI(access(server.url))
-        ask(provider, request(1, 2), request(1, 2), request(1, 2))
-        assert [seen.json.get("n", 1) for seen in server.seen] == [2, 1, 2, 2]
-
-    @pytest.mark.parametrize("number", [400, 500])
-    def test_error_after_a_success_with_several_samples_does_not_lower_max_samples(
-        self, server: LoopbackServer, number: int
-    ) -> None:
-        provider = OpenAI(access(server.url))
-        server.script(None, status(number, "no"))
-        first, found = ask(provider, request(1, 2), request(3, 4))
-        assert isinstance(first, Answer)
-        assert isinstance(found, RefusedError if number == 400 else TransientError)
-        assert provider.max_samples > 1
-
-    def test_status_400_for_one_sample_too_raises_refused_error_and_keeps_max_samples(
-        self, server: LoopbackServer
-    ) -> None:
-        server.script(status(400, "no"), status(400, "The image is too large"))
-        provider = OpenAI(access(server.url))
-        with raises(RefusedError, "request-rejected"):
-            answer(provider, request(1, 2))
-        assert provider.max_samples > 1
-
-    @pytest.mark.parametrize(
-        ("message", "text"),
-        [
-            ('{"content": [{"type": "text", "text": "Cell: "}, {"type": "text", "text": "D5"}]}', "Cell: D5"),
-            ('{"content": [{"type": "image_url"}, {"type": "text", "text": "D5"}]}', "D5"),
-            ('{"content": null, "reasoning_content": "So it is. Cell: D5"}', "So it is. Cell: D5"),
-            ('{"content": "", "reasoning": "Cell: D5"}', "Cell: D5"),
-            ('{"content": "Cell: D5", "reasoning_content": "Cell: A1?"}', "Cell: D5"),
-            ('{"content": null, "refusal": "No.", "reasoning_content": "Cell: A1?"}', "No."),
-        ],
-    )
-    def test_reply_text_is_read_from_content_parts_refusal_or_reasoning(
-        self, server: LoopbackServer, message: str, text: str
-    ) -> None:
-        server.script(body(f'{{"choices": [{{"message": {message}, "finish_reason": "stop"}}]}}'))
-        assert answer(OpenAI(access(server.url)), request()).replies[0].text == text
-
-    def test_reasoning_that_was_cut_off_gives_an_empty_reply(self, server: LoopbackServer) -> None:
-        message = '{"content": null, "reasoning_content": "Cell: A1?"}'
-        server.script(body(f'{{"choices": [{{"message": {message}, "finish_reason": "length"}}]}}'))
-        (reply,) = answer(OpenAI(access(server.url)), request()).replies
-        assert (reply.text, reply.finish) == ("", "length")
-
-    @pytest.mark.parametrize(
-        "fault",
-        [
-            body('{"choices": []}'),
-            body('{"choices": null}'),
-            body('{"choices": ["A1"]}'),
-            body('{"choices": [{}]}'),
-            body('{"choices": [{"message": {"content": 7}}]}'),
-            body('{"choices": [{"message": {"content": null}, "finish_reason": "error"}]}'),
-        ],
-        ids=lambda fault: fault.text[:40],
-    )
-    def test_broken_choices_raise_transient_error(self, server: LoopbackServer, fault: Fault) -> None:
-        server.script(fault)
-        (found,) = ask(OpenAI(access(server.url)), request())
-        assert isinstance(found, TransientError), found
-
-    def test_insufficient_quota_raises_permanent_error(self, server: LoopbackServer) -> None:
-        server.script(status(429, "no", code="insufficient_quota"))
-        with raises(PermanentError, "request-rejected"):
-            answer(OpenAI(access(server.url)), request())
-
-    def test_unsupported_value_raises_permanent_error_for_all_requests(self, server: LoopbackServer) -> None:
-        text = '{"error": {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}}'
-        server.script(Fault("body", status=400, text=text))
-        with pytest.raises(PermanentError) as raised:
-            answer(OpenAI(access(server.url)), request())
-        assert not isinstance(raised.value, RefusedError)
+        (found,) = ask(provider, request())
+        assert type(found) is kind, found
 
 
 class TestSettings:
-    def test_check_accepts_temperature_2_and_rejects_more(self) -> None:
-        provider = OpenAI(access("http://localhost:1/v1"))
-        provider.check(Settings(temperature=2, top_p=1, max_output_tokens=1, seed=0))
-        with raises(OptionError, "invalid-option:--temperature"):
-            provider.check(Settings(temperature=2.1))
-
     @pytest.mark.parametrize(
-        ("settings", "message"),
+        ("api", "settings", "where"),
         [
-            ({"extra_body": {"model": "other"}}, "conflicting-options:--extra-body"),
-            ({"extra_body": {"messages": []}}, "conflicting-options:--extra-body"),
-            ({"extra_body": {"top_k": 20, "n": 2}}, "conflicting-options:--extra-body"),
-            ({"extra_body": {"temperature": 0.6}}, "conflicting-options:--extra-body"),
-            ({"extra_body": {"stream": True}}, "conflicting-options:--extra-body"),
-            (
-                {"extra_body": {"max_tokens": 9}, "max_output_tokens": 9},
-                "conflicting-options:--extra-body",
-            ),
-            ({"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
+            ("chat", {"temperature": 2.1}, "invalid-option:--temperature"),
+            ("chat", {"extra_body": {"model": "other"}}, CONFLICT),
+            ("chat", {"extra_body": {"messages": []}}, CONFLICT),
+            ("chat", {"extra_body": {"top_k": 20, "n": 2}}, CONFLICT),
+            ("chat", {"extra_body": {"temperature": 0.6}}, CONFLICT),
+            ("chat", {"extra_body": {"stream": True}}, CONFLICT),
+            ("chat", {"extra_body": {"max_tokens": 9}, "max_output_tokens": 9}, CONFLICT),
+            ("chat", {"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
+            ("responses", {"seed": 1}, "unsupported-option:--seed"),
+            ("responses", {"extra_body": {"input": []}}, CONFLICT),
+            ("responses", {"extra_body": {"max_output_tokens": 9}}, CONFLICT),
+            ("responses", {"extra_body": {"background": True}}, CONFLICT),
+            ("responses", {"extra_body": {"reasoning": {}}, "reasoning_effort": "low"}, CONFLICT),
+            ("responses", {"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
         ],
     )
-    def test_check_of_extra_body_fields_with_their_own_option_is_an_error(
-        self, settings: dict[str, Any], message: str
+    def test_check_of_settings_out_of_range_and_fields_with_their_own_option_is_an_error(
+        self, api: Any, settings: dict[str, Any], where: str
     ) -> None:
-        with raises(OptionError, message):
-            OpenAI(access("http://localhost:1/v1")).check(Settings(**settings))
+        with raises(OptionError, where):
+            OpenAI(access(LOCAL, api=api)).check(Settings(**settings))
 
-    def test_versions_contain_httpx(self) -> None:
-        assert OpenAI(access("http://localhost:1/v1")).versions() == {"httpx": httpx.__version__}
+    def test_provider_accepts_the_maximum_settings_and_reports_version_address_and_max_samples(self) -> None:
+        provider = OpenAI(access(LOCAL))
+        provider.check(Settings(temperature=2, top_p=1, max_output_tokens=1, seed=0))
+        assert provider.versions() == {"httpx": httpx.__version__}
+        assert HOME == "https://api.openai.com/v1"
+        assert OpenAI(access("https://generativelanguage.googleapis.com/v1beta/openai")).max_samples == 8

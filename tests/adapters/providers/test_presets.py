@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 
-import pytest
-
 from spotball_adapters.prompts.prompt import BUILT_IN
 from spotball_adapters.providers.presets import PRESETS
 from spotball_adapters.providers.protocol import ENTRY_POINTS, Settings
@@ -26,20 +24,15 @@ def test_preset_sample_counts_equal_the_published_ones() -> None:
     assert ours == published_counts
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_preset_has_the_settings_prompts_and_samples_of_the_paper(name: str) -> None:
-    preset = PRESETS[name]
-    assert preset.settings == Settings(temperature=0.6)
-    assert dict(zip(preset.prompts, preset.samples, strict=True)) == {"base": 50, "cue": 50, "cot": 20}
-    assert preset.prompts == BUILT_IN
-
-
-def test_presets_have_the_providers_and_models_of_the_paper() -> None:
+def test_presets_have_the_providers_models_settings_prompts_and_samples_of_the_paper() -> None:
     assert {name: (preset.provider, preset.model) for name, preset in PRESETS.items()} == {
         "gemini": ("gemini", "gemini-2.0-flash-001"),
         "gpt": ("openai", "gpt-4.1-mini"),
         "llama": ("transformers", "meta-llama/Llama-3.2-11B-Vision-Instruct"),
         "qwen": ("transformers", "Qwen/Qwen2.5-VL-7B-Instruct"),
+    }
+    assert {(preset.settings, preset.prompts, preset.samples) for preset in PRESETS.values()} == {
+        (Settings(temperature=0.6), BUILT_IN, (50, 50, 20))
     }
     assert {PRESETS[name].provider for name in ("gemini", "gpt")} <= entry_points(group=ENTRY_POINTS).names
 

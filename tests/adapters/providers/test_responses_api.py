@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spotball_adapters.providers.openai import KEY, OpenAI
-from spotball_adapters.providers.protocol import Answer, PermanentError, Settings
-from spotball_core.errors import OptionError
+from spotball_adapters.providers.protocol import Answer, PermanentError
 from tests.adapters.asking import access, answer, ask, request
-from tests.adapters.run_process import dataset, here
+from tests.adapters.run_process import check_error, dataset, good, here
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speaks_responses import ResponsesProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest
-from tests.failures import codes, raises
+from tests.failures import raises
 
 REQUIRED = "This model is only supported in v1/responses and not in v1/chat/completions."
 
@@ -73,72 +73,35 @@ def test_model_that_requires_the_responses_api_switches_to_it_permanently(server
     assert (first.requests, second.requests) == (2, 1)
 
 
-def test_api_responses_uses_the_responses_api_from_the_first_request(server: LoopbackServer) -> None:
-    provider = OpenAI(access(server.url, api="responses"))
-    assert provider.max_samples == 1
-    assert answer(provider, request()).requests == 1
-    assert paths(server) == ["responses"]
-
-
-def test_api_chat_does_not_switch_to_the_responses_api(server: LoopbackServer) -> None:
-    with raises(PermanentError, "request-rejected") as raised:
-        answer(OpenAI(access(server.url, api="chat")), request())
-    assert paths(server) == ["chat/completions"]
-    assert raised.value.requests == 1
-
-
 @pytest.mark.parametrize(
-    ("status", "message"), [(404, "The model `x` does not exist"), (403, REQUIRED), (400, "Unsupported value")]
-)
-def test_other_refusals_do_not_switch_to_the_responses_api(status: int, message: str) -> None:
-    with serve(BothProtocols((status, message))) as server:
-        with raises(PermanentError, "request-rejected"):
-            answer(OpenAI(access(server.url)), request())
-        assert set(paths(server)) == {"chat/completions"}
-
-
-def test_api_responses_on_a_server_without_it_raises_permanent_error_after_one_request(server: LoopbackServer) -> None:
-    with serve(OpenAIProtocol()) as chat_only:
-        with raises(PermanentError, "request-rejected") as raised:
-            answer(OpenAI(access(chat_only.url, api="responses")), request())
-        assert raised.value.requests == 1
-
-
-def test_seed_with_the_responses_api_is_an_error_in_check_and_at_the_switch(server: LoopbackServer) -> None:
-    with raises(OptionError, "unsupported-option:--seed"):
-        OpenAI(access(server.url, api="responses")).check(Settings(seed=1))
-    with raises(PermanentError, "request-rejected"):
-        answer(OpenAI(access(server.url)), request(seed=1))
-    assert paths(server) == ["chat/completions"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "where"),
+    ("speaks", "options", "settings", "requested"),
     [
-        ({"extra_body": {"input": []}}, "conflicting-options:--extra-body"),
-        ({"extra_body": {"max_output_tokens": 9}}, "conflicting-options:--extra-body"),
-        ({"extra_body": {"background": True}}, "conflicting-options:--extra-body"),
-        ({"extra_body": {"reasoning": {}}, "reasoning_effort": "low"}, "conflicting-options:--extra-body"),
-        ({"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
+        (BothProtocols((404, "The model `x` does not exist")), {}, {}, ["chat/completions"]),
+        (BothProtocols((403, REQUIRED)), {}, {}, ["chat/completions"]),
+        (BothProtocols((400, "Unsupported value")), {}, {}, ["chat/completions"]),
+        (BothProtocols((404, REQUIRED)), {"api": "chat"}, {}, ["chat/completions"]),
+        # The Responses API does not support a seed.
+        (BothProtocols((404, REQUIRED)), {}, {"seed": 1}, ["chat/completions"]),
+        (OpenAIProtocol(), {"api": "responses"}, {}, ["responses"]),
     ],
 )
-def test_check_of_extra_body_fields_with_their_own_option_is_an_error(settings: dict[str, Any], where: str) -> None:
-    with raises(OptionError, where):
-        OpenAI(access("http://127.0.0.1:1/v1", api="responses")).check(Settings(**settings))
+def test_other_refusals_raise_permanent_error_after_one_request_and_do_not_switch_the_api(
+    speaks: OpenAIProtocol, options: dict[str, Any], settings: dict[str, Any], requested: list[str]
+) -> None:
+    with serve(speaks) as server:
+        with raises(PermanentError, "request-rejected") as raised:
+            answer(OpenAI(access(server.url, **options)), request(**settings))
+        assert (paths(server), raised.value.requests) == (requested, 1)
 
 
-def test_run_uses_the_responses_api_by_option_or_by_switching(server: LoopbackServer, tmp_path: Any) -> None:
+def test_run_uses_the_responses_api_by_option_or_by_switching(server: LoopbackServer, tmp_path: Path) -> None:
     data = dataset(tmp_path / "data", images=2)
-    line = ("run", str(data), "--model", "m", "--prompt", "base", "--samples", "2", "--base-url", server.url)
-    chosen = here(*line, "--provider", "openai", "--api", "responses", "--out", str(tmp_path / "chosen"), env={})
-    assert chosen.returncode == 0, chosen.stderr
+    line = ("run", data, "--model", "m", "--prompt", "base", "--samples", "2", "--base-url", server.url)
+    good(*line, "--provider", "openai", "--api", "responses", "--out", tmp_path / "chosen", env={})
     assert set(paths(server)) == {"responses"}
     server.forget()
-    found = here(*line, "--provider", "openai", "--concurrency", "1", "--out", str(tmp_path / "found"), env={})
-    assert found.returncode == 0, found.stderr
+    found = good(*line, "--provider", "openai", "--concurrency", "1", "--out", tmp_path / "found", env={})
     assert paths(server) == ["chat/completions", *["responses"] * 4]
     assert "sent 5 requests, of which 1 failed" in found.stderr
-    refused = here(*line, "--provider", "anthropic", "--api", "chat", "--out", str(tmp_path / "no"), env={})
-    assert (refused.returncode, codes(refused.stderr)) == (2, ["unsupported-option"])
-    assert "--api: " in refused.stderr
-    assert "anthropic" in refused.stderr
+    refused = here(*line, "--provider", "anthropic", "--api", "chat", "--out", tmp_path / "no", env={})
+    check_error(refused, "unsupported-option", "--api: ", "anthropic")

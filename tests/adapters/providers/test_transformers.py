@@ -1,7 +1,6 @@
 """Test the transformers provider with tiny models of two architectures on the CPU."""
 
 import asyncio
-import dataclasses
 import functools
 import io
 import json
@@ -20,16 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spotball_adapters.providers.protocol import (
-    Access,
-    Answer,
-    Message,
-    PermanentError,
-    Picture,
-    Provider,
-    Request,
-    Settings,
-)
+from spotball_adapters.providers.protocol import Access, Answer, Message, PermanentError, Picture, Request, Settings
 from spotball_adapters.providers.transformers import Transformers
 from tests.adapters.tiny_models import save_llama, save_qwen
 from tests.builders import scene
@@ -64,7 +54,7 @@ def shape(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="module")
-def provider(shape: Shape) -> Iterator[Provider]:
+def provider(shape: Shape) -> Iterator[Transformers]:
     made = Transformers(Access(str(shape.folder)))
     yield made
     asyncio.run(made.close())
@@ -80,22 +70,20 @@ def picture(seed: int = 0) -> Picture:
 def request(
     samples: tuple[int, ...] = TENS,
     *,
-    seed: int | None = 3,
-    temperature: float | None = 0.6,
-    top_p: float | None = None,
-    tokens: int | None = 12,
+    tokens: int = 12,
     messages: tuple[Message, ...] = QUESTION,
     shown: Picture | None = None,
+    **settings: Any,
 ) -> Request:
-    settings = Settings(temperature=temperature, top_p=top_p, max_output_tokens=tokens, seed=seed)
-    return Request(scene("1"), shown or picture(), messages, settings, samples)
+    chosen = Settings(**{"temperature": 0.6, "seed": 3, **settings}, max_output_tokens=tokens)
+    return Request(scene("1"), shown or picture(), messages, chosen, samples)
 
 
-def ask(provider: Provider, asked: Request) -> Answer:
+def ask(provider: Transformers, asked: Request) -> Answer:
     return asyncio.run(provider.ask(asked))
 
 
-def run_alone(folder: Path, use: Callable[[Provider], Awaitable[Any]]) -> Any:
+def run_alone(folder: Path, use: Callable[[Transformers], Awaitable[Any]]) -> Any:
     """Create a provider, call a function with it, and close it."""
 
     async def whole() -> Any:
@@ -124,16 +112,23 @@ def with_generation(folder: Path, copy: Path, **changes: Any) -> Path:
     return copy
 
 
-def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[dict[str, Any]], None]) -> None:
-    """Call a function before each forward pass of a module."""
+Size = tuple[int, ...]
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[Size], object] = len) -> list[Size]:
+    """Return a list that gets the size of each input of a module. `before` is called with it before the module."""
+    sizes: list[Size] = []
     forward = kind.forward
 
     @functools.wraps(forward)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before(kwargs | {"pixels": args[0] if args else kwargs.get("pixel_values")})
+        given = kwargs["input_ids"] if "input_ids" in kwargs else args[0] if args else kwargs["pixel_values"]
+        sizes.append(tuple(given.shape))
+        before(sizes[-1])
         return forward(self, *args, **kwargs)
 
     monkeypatch.setattr(kind, "forward", watched)
+    return sizes
 
 
 class Plain:
@@ -178,39 +173,33 @@ class Plain:
         return (logits / temperature).softmax(-1).numpy()
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_greedy_reply_equals_that_of_the_library(shape: Shape, provider: Provider, seed: int) -> None:
-    asked = request((1,), temperature=0, shown=picture(seed), tokens=24)
-    answer = ask(provider, asked)
-    plain = Plain(shape, asked)
-    assert answer.replies[0].text == plain.greedy(24)
-    assert answer.input_tokens == plain.inputs["input_ids"].shape[1]
+def test_greedy_reply_equals_that_of_the_library_and_depends_on_the_image(shape: Shape, provider: Transformers) -> None:
+    texts = set()
+    for seed in range(6):
+        asked = request((1,), temperature=0, shown=picture(seed), tokens=24)
+        answer = ask(provider, asked)
+        plain = Plain(shape, asked)
+        assert answer.replies[0].text == plain.greedy(24), seed
+        assert answer.input_tokens == plain.inputs["input_ids"].shape[1]
+        texts.add(answer.replies[0].text)
+    assert len(texts) > 1
 
 
-def test_image_is_encoded_once_per_request_for_all_samples(
-    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
+def test_image_and_prompt_are_read_once_per_request_for_all_samples(
+    shape: Shape, provider: Transformers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoded: list[tuple[int, ...]] = []
-    watch(monkeypatch, shape.tower, lambda given: encoded.append(tuple(given["pixels"].shape)))
+    encoded, read = watch(monkeypatch, shape.tower), watch(monkeypatch, shape.model)
     ask(provider, request((1,)))
+    read.clear()
     answer = ask(provider, request(tuple(range(1, provider.max_samples + 1))))
-    assert len(answer.replies) == 50
+    assert (len(answer.replies), answer.model) == (50, provider.model)
     of_one, of_fifty = encoded
     assert of_one == of_fifty
-    assert answer.model == provider.model
-
-
-def test_prompt_is_processed_once_per_request_for_all_samples(
-    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[tuple[int, ...]] = []
-    watch(monkeypatch, shape.model, lambda given: read.append(tuple(given["input_ids"].shape)))
-    answer = ask(provider, request())
     assert read[0] == (1, answer.input_tokens)
-    assert set(read[1:]) == {(10, 1)}
+    assert set(read[1:]) == {(50, 1)}
 
 
-def test_seeded_reply_does_not_depend_on_the_other_samples_of_the_request(provider: Provider) -> None:
+def test_seeded_reply_does_not_depend_on_the_other_samples_of_the_request(provider: Transformers) -> None:
     together = ask(provider, request())
     alone = [ask(provider, request((sample,))) for sample in TENS]
     assert together.replies == tuple(one.replies[0] for one in alone)
@@ -218,34 +207,38 @@ def test_seeded_reply_does_not_depend_on_the_other_samples_of_the_request(provid
     assert ask(provider, request((7, 2))).replies == (together.replies[6], together.replies[1])
 
 
-def test_seeded_reply_differs_by_sample_image_question_and_seed(provider: Provider) -> None:
+def test_reply_differs_by_sample_image_question_and_seed_and_between_requests_without_a_seed(
+    provider: Transformers,
+) -> None:
     texts = [reply.text for reply in ask(provider, request()).replies]
     assert len(set(texts)) == len(texts)
-    assert ask(provider, request((1,))).replies[0].text == texts[0]
-    others = [
-        request((1,), seed=4),
-        request((1,), shown=picture(1)),
-        request((1,), messages=(Message("user", "Where?", picture=True),)),
-    ]
-    assert all(ask(provider, other).replies[0].text != texts[0] for other in others)
-
-
-def test_replies_without_a_seed_differ_between_requests(provider: Provider) -> None:
+    changes = {"seed": 4}, {"shown": picture(1)}, {"messages": (Message("user", "Where?", picture=True),)}
+    assert all(ask(provider, request((1,), **change)).replies[0].text != texts[0] for change in changes)
     assert ask(provider, request(seed=None)).replies != ask(provider, request(seed=None)).replies
 
 
-def test_first_tokens_follow_the_distribution_of_the_model(shape: Shape, provider: Provider) -> None:
-    asked = request(tuple(range(1, 51)), temperature=1.3, tokens=1)
-    expected = _most_likely(Plain(shape, asked).first_token(1.3), most=50)
-    counts: Counter[str] = Counter()
-    for first in range(1, 1001, 50):
-        part = dataclasses.replace(asked, samples=tuple(range(first, first + 50)))
-        counts.update(reply.text + reply.finish for reply in ask(provider, part).replies)
-    names = _names(shape)
-    seen = np.array([counts[name] for name in names])
+def test_first_tokens_follow_the_distribution_of_the_model_and_with_top_p_only_its_nucleus(
+    shape: Shape, provider: Transformers
+) -> None:
+    def said(first: int, **settings: float) -> list[str]:
+        """Return the text and finish of 50 replies of one token."""
+        asked = request(tuple(range(first, first + 50)), temperature=1.3, tokens=1, **settings)
+        return [reply.text + reply.finish for reply in ask(provider, asked).replies]
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(shape.folder)
+    ends = np.ravel(json.loads((shape.folder / "generation_config.json").read_text())["eos_token_id"])
+    names = [
+        tokenizer.decode([token], skip_special_tokens=True) + ("stop" if token in ends else "length")
+        for token in range(len(tokenizer))
+    ]
+    # The library keeps only the 50 most likely tokens by default (top-k).
+    likely = Plain(shape, request()).first_token(1.3)
+    likely = np.where(likely >= np.sort(likely)[-50], likely, 0)
+    likely /= likely.sum()
+    counts = Counter(name for first in range(1, 1001, 50) for name in said(first))
     # Different tokens of incomplete bytes decode to the same text.
-    shared = {name: sum(expected[at] for at, other in enumerate(names) if other == name) * 1000 for name in names}
-    observed = np.array([seen[names.index(name)] for name in shared])
+    shared = {name: sum(likely[at] for at, other in enumerate(names) if other == name) * 1000 for name in names}
+    observed = np.array([counts[name] for name in shared])
     wanted = np.array(list(shared.values()))
     assert observed.sum() == 1000
     rare = wanted < 5
@@ -253,54 +246,22 @@ def test_first_tokens_follow_the_distribution_of_the_model(shape: Shape, provide
     wanted = np.append(wanted[~rare], wanted[rare].sum())
     assert len(wanted) > 3
     assert stats.chisquare(observed[wanted > 0], wanted[wanted > 0]).pvalue > 0.001
-
-
-def _most_likely(probabilities: Any, most: int) -> Any:
-    """Keep only the most likely tokens of a distribution, as the library does by default (top-k)."""
-    kept = np.where(probabilities >= np.sort(probabilities)[-most], probabilities, 0)
-    return kept / kept.sum()
-
-
-def _names(shape: Shape) -> list[str]:
-    """Return the text and finish of a reply that consists of one token, for each token."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(shape.folder)
-    ends = json.loads((shape.folder / "generation_config.json").read_text())["eos_token_id"]
-    ends = ends if isinstance(ends, list) else [ends]
-    return [
-        tokenizer.decode([token], skip_special_tokens=True) + ("stop" if token in ends else "length")
-        for token in range(len(tokenizer))
-    ]
-
-
-def test_top_p_samples_only_from_the_nucleus(shape: Shape, provider: Provider) -> None:
-    asked = request(tuple(range(1, 51)), temperature=1.3, top_p=0.2, tokens=1)
-    likely = _most_likely(Plain(shape, asked).first_token(1.3), most=50)
     order = np.argsort(-likely)
-    nucleus = order[: int((np.cumsum(likely[order]) < 0.2).sum()) + 1]
-    names = _names(shape)
-    said = {reply.text + reply.finish for reply in ask(provider, asked).replies}
-    assert said <= {names[token] for token in nucleus}
-    everything = dataclasses.replace(asked, settings=dataclasses.replace(asked.settings, top_p=1.0))
-    assert not {reply.text + reply.finish for reply in ask(provider, everything).replies} <= said
+    nucleus = {names[token] for token in order[: int((np.cumsum(likely[order]) < 0.2).sum()) + 1]}
+    in_nucleus = set(said(1, top_p=0.2))
+    assert in_nucleus <= nucleus
+    assert not set(said(1, top_p=1.0)) <= in_nucleus
 
 
 def test_temperature_0_generates_one_reply_for_all_samples(
-    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    shape: Shape, provider: Transformers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[tuple[int, ...]] = []
-    watch(monkeypatch, shape.model, lambda given: read.append(tuple(given["input_ids"].shape)))
+    read = watch(monkeypatch, shape.model)
     answer = ask(provider, request(temperature=0, top_p=0.5))
     assert len(answer.replies) == 10
     assert len(set(answer.replies)) == 1
     assert {rows for rows, _ in read} == {1}
     assert answer.output_tokens == 10 * len(read)
-
-
-def test_reply_depends_on_the_image(shape: Shape, provider: Provider) -> None:
-    first, second = (Plain(shape, request(shown=picture(seed))).first_token(1.0) for seed in (0, 1))
-    assert not np.allclose(first, second, atol=1e-3)
-    texts = {ask(provider, request((1,), temperature=0, shown=picture(seed))).replies[0].text for seed in range(6)}
-    assert len(texts) > 1
 
 
 def test_replies_end_at_eos_tokens_or_the_token_limit(shape: Shape, tmp_path: Path) -> None:
@@ -333,7 +294,7 @@ def test_text_omits_special_tokens_and_keeps_the_rest_unchanged(shape: Shape) ->
 
 
 def test_request_without_settings_uses_the_generation_config_of_the_model(
-    shape: Shape, provider: Provider, tmp_path: Path
+    shape: Shape, provider: Transformers, tmp_path: Path
 ) -> None:
     plain = request(temperature=None, seed=None)
     assert len(set(ask(provider, plain).replies)) == 1
@@ -349,43 +310,36 @@ def test_temperature_with_top_k_1_in_the_generation_config_raises_permanent_erro
 
 
 def test_out_of_memory_reduces_the_batch_and_encodes_the_image_only_once(
-    shape: Shape, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    shape: Shape, provider: Transformers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = ask(provider, request())
-    encoded: list[int] = []
-    widths: list[int] = []
-    watch(monkeypatch, shape.tower, lambda _: encoded.append(1))
 
-    def little(given: dict[str, Any]) -> None:
-        widths.append(given["input_ids"].shape[0])
-        if widths[-1] > 3:
+    def little(size: Size) -> None:
+        if size[0] > 3:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
 
-    watch(monkeypatch, shape.model, little)
+    encoded, read = watch(monkeypatch, shape.tower), watch(monkeypatch, shape.model, little)
 
-    async def twice(made: Provider) -> tuple[Answer, Answer]:
+    async def twice(made: Transformers) -> tuple[Answer, Answer]:
         return await made.ask(request()), await made.ask(request())
 
     first, second = run_alone(shape.folder, twice)
     assert first == second == full
     assert len(encoded) == 2
-    assert Counter(width for width in widths if width > 3) == {10: 1, 5: 1}
+    assert Counter(width for width, _ in read if width > 3) == {10: 1, 5: 1}
 
 
-def test_out_of_memory_for_one_sample_raises_permanent_error(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: dict[str, Any]) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+def test_out_of_memory_for_one_sample_raises_permanent_error_and_other_errors_are_passed_on(
+    shape: Shape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Size) -> None:
+        raise error
 
-    watch(monkeypatch, shape.model, none)
+    watch(monkeypatch, shape.model, fail)
+    error: RuntimeError = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
     with raises(PermanentError, "out-of-memory"):
         run_alone(shape.folder, lambda made: made.ask(request()))
-
-
-def test_other_runtime_errors_are_passed_on(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: dict[str, Any]) -> None:
-        raise RuntimeError("shapes cannot be multiplied")
-
-    watch(monkeypatch, shape.model, broken)
+    error = RuntimeError("shapes cannot be multiplied")
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         run_alone(shape.folder, lambda made: made.ask(request()))
 
@@ -395,16 +349,14 @@ def test_generation_does_not_block_the_event_loop_and_requests_run_one_by_one(
 ) -> None:
     started, go = threading.Event(), threading.Event()
     waited: list[bool] = []
-    order: list[int] = []
 
-    def wait(given: dict[str, Any]) -> None:
-        order.append(given["input_ids"].shape[0])
+    def wait(_: Size) -> None:
         started.set()
         waited.append(go.wait(60))
 
-    watch(monkeypatch, shape.model, wait)
+    read = watch(monkeypatch, shape.model, wait)
 
-    async def two(made: Provider) -> list[Answer]:
+    async def two(made: Transformers) -> list[Answer]:
         asked = [asyncio.create_task(made.ask(request(samples, tokens=4))) for samples in [(1, 2), (1, 2, 3)]]
         await until(started.is_set, asked[0])
         go.set()
@@ -413,74 +365,53 @@ def test_generation_does_not_block_the_event_loop_and_requests_run_one_by_one(
     answers = run_alone(shape.folder, two)
     assert [len(answer.replies) for answer in answers] == [2, 3]
     assert all(waited)
+    order = [width for width, _ in read]
     first, second = order[: order.index(3)], order[order.index(3) :]
     assert (first[0], first[-1], set(first[1:-1])) == (1, 1, {2})
     assert set(second) == {3}
 
 
-def test_cancelled_request_stops_its_generation(shape: Shape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_request_stops_its_generation_and_close_stops_the_running_request(
+    shape: Shape, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = with_generation(shape.folder, tmp_path / "endless", eos_token_id=None)
-    steps: list[int] = []
-    watch(monkeypatch, shape.model, lambda _: steps.append(1))
+    steps = watch(monkeypatch, shape.model)
 
-    async def leave(made: Provider) -> None:
-        asked = asyncio.create_task(made.ask(request(tokens=3000)))
-        await until(lambda: len(steps) >= 3, asked)
-        asked.cancel()
+    async def leave_and_close(made: Transformers) -> None:
+        async def started() -> asyncio.Task[Answer]:
+            before = len(steps)
+            asked = asyncio.create_task(made.ask(request(tokens=3000)))
+            await until(lambda: len(steps) >= before + 3, asked)
+            return asked
+
+        left = await started()
+        left.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asked
+            await left
         assert len((await made.ask(request((1,), tokens=2))).replies) == 1
+        closed = await started()
+        await made.close()
+        with raises(PermanentError, "provider-failed"):
+            await closed
 
-    run_alone(folder, leave)
+    run_alone(folder, leave_and_close)
     assert len(steps) < 1000
 
 
-def test_close_stops_the_running_request_with_permanent_error(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = threading.Event()
-    watch(monkeypatch, shape.model, lambda _: started.set())
-
-    async def close(made: Provider) -> None:
-        asked = asyncio.create_task(made.ask(request(tokens=3000)))
-        await until(started.is_set, asked)
-        await made.close()
-        with raises(PermanentError, "provider-failed"):
-            await asked
-
-    run_alone(shape.folder, close)
-
-
-def test_longer_conversation_has_more_input_tokens(provider: Provider) -> None:
+def test_longer_conversation_has_more_input_tokens_and_one_without_an_image_message_needs_no_image(
+    provider: Transformers,
+) -> None:
     turns = (*QUESTION, Message("assistant", "In D5."), Message("user", "Are you sure?"))
     longer = ask(provider, request((1,), messages=turns))
     assert (longer.input_tokens or 0) > (ask(provider, request((1,))).input_tokens or 0)
-
-
-def test_request_without_an_image_message_needs_no_image(provider: Provider) -> None:
     # Judges get requests like this.
-    nothing = Picture(b"", "", 0, 0)
-    found = ask(provider, request((1, 2), messages=(Message("user", "A or B?"),), shown=nothing))
+    found = ask(provider, request((1, 2), messages=(Message("user", "A or B?"),), shown=Picture(b"", "", 0, 0)))
     assert len(found.replies) == 2
 
 
-def test_messages_that_the_chat_template_rejects_raise_permanent_error(tmp_path: Path) -> None:
-    messages = (Message("system", "Be brief."), *QUESTION)
-    with raises(PermanentError, "unusable-model"):
-        run_alone(save_llama(tmp_path), lambda made: made.ask(request(messages=messages)))
-
-
-def test_messages_that_the_chat_template_omits_raise_permanent_error(tmp_path: Path) -> None:
-    folder = save_qwen(tmp_path)
-    template = folder / "chat_template.jinja"
-    template.write_text("{% for message in messages if message['role'] == 'user' %}" + template.read_text()[29:])
-    messages = (Message("system", "Be brief."), *QUESTION)
-    with raises(PermanentError, "unusable-model"):
-        run_alone(folder, lambda made: made.ask(request(messages=messages)))
-
-
-def test_versions_contain_torch_transformers_and_the_device(provider: Provider) -> None:
+def test_versions_contain_torch_transformers_and_the_device(provider: Transformers) -> None:
     versions = provider.versions()
-    assert versions["torch"] == torch.__version__
-    assert versions["transformers"] == transformers.__version__
+    assert (versions["torch"], versions["transformers"]) == (torch.__version__, transformers.__version__)
     assert versions["device"]
     provider.check(Settings(temperature=0.6, top_p=0.9, max_output_tokens=5, seed=0))
     assert provider.image_tokens(640, 360) is None
@@ -502,36 +433,46 @@ def test_run_with_a_local_model_is_reproducible_with_a_seed(shape: Shape, tmp_pa
     assert {row["respondent"] for row in rows(outs[0])} == {"tiny"}
 
 
-def refusal(model: Path) -> PermanentError:
-    with pytest.raises(PermanentError) as caught:
-        asyncio.run(Transformers(Access(str(model))).ask(request()))
-    assert str(model) in str(caught.value)
-    return caught.value
-
-
-def test_missing_model_folder_raises_permanent_error(tmp_path: Path) -> None:
-    error = refusal(tmp_path / "nowhere")
-    assert (error.code, error.field) == ("missing-file", "--model")
-
-
-def test_folder_without_a_model_raises_a_one_line_permanent_error(tmp_path: Path) -> None:
-    error = refusal(tmp_path)
-    assert error.code == "unusable-model"
-    assert "\n" not in str(error)
-
-
-def test_text_only_model_raises_permanent_error(tmp_path: Path) -> None:
+def save_text_only(folder: Path) -> Path:
     config = transformers.LlamaConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
-    config.save_pretrained(tmp_path)
-    error = refusal(tmp_path)
-    assert error.code == "unusable-model"
-    assert "llama" in str(error)
+    config.save_pretrained(folder)
+    return folder
 
 
-def test_model_without_a_chat_template_raises_permanent_error(tmp_path: Path) -> None:
-    folder = save_qwen(tmp_path)
-    (folder / "chat_template.jinja").unlink()
-    assert refusal(folder).code == "unusable-model"
+def save_with_template(folder: Path, start: str | None) -> Path:
+    """Save a model whose chat template has another start, or that has no chat template."""
+    template = save_qwen(folder) / "chat_template.jinja"
+    if start is None:
+        template.unlink()
+    else:
+        template.write_text(start + template.read_text()[29:])
+    return folder
+
+
+OF_USERS = "{% for message in messages if message['role'] == 'user' %}"
+
+
+@pytest.mark.parametrize(
+    ("save", "where", "found"),
+    [
+        pytest.param(lambda folder: folder / "nowhere", "missing-file:--model", "", id="missing folder"),
+        pytest.param(lambda folder: folder, "unusable-model", "", id="empty folder"),
+        pytest.param(save_text_only, "unusable-model", "llama", id="text only"),
+        pytest.param(lambda folder: save_with_template(folder, None), "unusable-model", "", id="no template"),
+        pytest.param(save_llama, "unusable-model", "", id="template rejects a message"),
+        pytest.param(lambda folder: save_with_template(folder, OF_USERS), "unusable-model", "", id="omits a message"),
+    ],
+)
+def test_unusable_model_raises_permanent_error(
+    tmp_path: Path, save: Callable[[Path], Path], where: str, found: str
+) -> None:
+    model = save(tmp_path)
+    messages = (Message("system", "Be brief."), *QUESTION)
+    with raises(PermanentError, where) as caught:
+        run_alone(model, lambda made: made.ask(request(messages=messages)))
+    assert str(model) in str(caught.value)
+    assert found in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_unavailable_model_raises_a_one_line_error_without_the_token() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,39 +31,26 @@ def lenient(text: str, finish: Any = "stop", grid: Grid = STANDARD) -> str | Non
     return parse_reply(text, grid, policy="lenient", finish=finish).cell
 
 
-@dataclass
-class Measured:
-    readable: int
-    read: int
-    wrong: list[str]
-    total: int
-
-
-def measured(path: Path) -> Measured:
-    rows = rows_of(path)
-    found = [(row["id"], row["answer"], lenient(row["reply"], row["finish"])) for row in rows]
-    return Measured(
-        readable=sum(answer is not None for _, answer, _ in found),
-        read=sum(answer is not None and cell == answer for _, answer, cell in found),
-        wrong=[name for name, answer, cell in found if cell is not None and cell != answer],
-        total=len(rows),
-    )
-
-
-@pytest.mark.parametrize("name", ["development", "development_2", "development_3"])
-def test_lenient_policy_reads_97_percent_of_the_development_sets_without_errors(name: str) -> None:
-    result = measured(REPLIES / f"{name}.jsonl")
-    assert result.total >= 150
-    assert result.wrong == []
-    assert result.read >= 0.97 * result.readable
-
-
-def test_lenient_policy_reads_85_percent_of_the_held_out_set_with_at_most_1_percent_errors() -> None:
-    """Check the accuracy on replies that were not used to develop the parser."""
-    result = measured(REPLIES / "held_out.jsonl")
-    assert result.total >= 150
-    assert len(result.wrong) <= 0.01 * result.total, result.wrong
-    assert result.read >= 0.85 * result.readable
+@pytest.mark.parametrize(
+    ("name", "least_read", "most_wrong"),
+    [
+        ("development", 0.97, 0.0),
+        ("development_2", 0.97, 0.0),
+        ("development_3", 0.97, 0.0),
+        # These replies were not used to develop the parser.
+        ("held_out", 0.85, 0.01),
+    ],
+)
+def test_lenient_policy_reads_most_replies_of_a_set_with_few_errors(
+    name: str, least_read: float, most_wrong: float
+) -> None:
+    rows = rows_of(REPLIES / f"{name}.jsonl")
+    assert len(rows) >= 150
+    found = [(row["answer"], lenient(row["reply"], row["finish"]), row["id"]) for row in rows]
+    wrong = [row_id for answer, cell, row_id in found if cell is not None and cell != answer]
+    assert len(wrong) <= most_wrong * len(rows), wrong
+    readable = [answer == cell for answer, cell, _ in found if answer is not None]
+    assert sum(readable) >= least_read * len(readable)
 
 
 SENTENCES_ABOUT_OTHERS = (
@@ -172,7 +158,7 @@ def test_lenient_policy_reads_every_spelling_of_every_cell(grid: Grid, data: st.
     label = data.draw(st.sampled_from(grid.labels))
     letters, number = re.fullmatch(r"([A-Z]+)(\d+)", label).groups()  # type: ignore[union-attr]
     assume(len(letters) == 1)
-    spelling = data.draw(st.sampled_from(SPELLINGS))
+    spelling = data.draw(st.sampled_from(SPELLINGS.split("¦")))
     said = spelling.format(row=letters, low=letters.lower(), col=number)
     assert lenient(data.draw(st.sampled_from(["Cell: {}", "Final answer: {}"])).format(said), grid=grid) == label
 
@@ -190,42 +176,16 @@ def test_both_policies_read_the_format_of_the_prompts(policy: Any) -> None:
             assert (parsed.cell, parsed.reasoning) == (label, "They look left.")
 
 
+# The units are separated by ¦.
 HARD_UNITS = (
-    *(
-        "a",
-        "\n",
-        "(",
-        "|",
-        "Cell: ",
-        "D4 ",
-        "D4 or ",
-        "(D4)",
-        "D4\n",
-        "- D4\n",
-        "D4 is wrong. ",
-        "D4 but ",
-        "4D",
-        "球在D4",
-    ),
-    *("row D ", "column 4 ", "not ", "most likely ", '{"a":', '{"cell": "D4"}\n', "<think>", "<a b=", "<|channel|>x"),
-    *(
-        "~~",
-        "**a",
-        "\\text{",
-        "Example:\n",
-        "Reasoning:",
-        "the ball ",
-        "if ",
-        "player I think ",
-        "| D4 |\n",
-        "(ignore D4",
-    ),
-    *('{"a": [{"b": ', '["', "Wait, ", "the ball a D4 ", "上から", "so it is "),
+    "a¦\n¦(¦|¦Cell: ¦D4 ¦D4 or ¦(D4)¦D4\n¦- D4\n¦D4 is wrong. ¦D4 but ¦4D¦球在D4¦row D ¦column 4 ¦not ¦most likely ¦"
+    '{"a":¦{"cell": "D4"}\n¦<think>¦<a b=¦<|channel|>x¦~~¦**a¦\\text{¦Example:\n¦Reasoning:¦the ball ¦if ¦'
+    'player I think ¦| D4 |\n¦(ignore D4¦{"a": [{"b": ¦["¦Wait, ¦the ball a D4 ¦上から¦so it is '
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", HARD_UNITS)
+@pytest.mark.parametrize("unit", HARD_UNITS.split("¦"))
 def test_lenient_parsing_of_a_long_repetitive_reply_finishes(unit: str) -> None:
     parsed = parse_reply(unit * (LONG // len(unit)) + "\n\nFinal answer: D4", STANDARD, policy="lenient")
     assert parsed.cell in ("D4", None)

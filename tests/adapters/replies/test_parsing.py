@@ -60,56 +60,37 @@ def test_strict_parsing_of_the_repeated_prompt_gives_no_answer(name: str, sign: 
 
 @pytest.mark.parametrize("finish", ["length", "filtered"])
 @pytest.mark.parametrize(
-    ("label", "cols", "cell"), [("D1", 10, None), ("D1", 9, "D1"), ("D4", 39, "D4"), ("D4", 40, None)]
+    ("said", "rows", "cols", "cell", "ambiguous"),
+    [
+        ("D1", 6, 10, "D1", True),
+        ("D1", 6, 9, "D1", False),
+        ("D4", 6, 39, "D4", False),
+        ("D4", 6, 40, "D4", True),
+        ("4A", 27, 10, "A4", True),
+        ("4A", 26, 10, "A4", False),
+    ],
 )
-def test_cut_off_reply_gives_no_cell_if_the_column_number_may_be_incomplete(
-    finish: Any, label: str, cols: int, cell: str | None
+def test_cut_off_reply_gives_no_cell_if_its_column_number_or_row_letters_may_be_incomplete(
+    finish: Any, said: str, rows: int, cols: int, cell: str, ambiguous: bool
 ) -> None:
-    grid = Grid(6, cols, 640, 360)
-    assert parse(f"Cell: {label}", grid, finish=finish) == Parsed(cell, None, None if cell else "cut off")
-    assert parse(f"Cell: {label}", grid).cell == label
-    assert parse(f"Cell: {label}.", grid, finish=finish).cell == label
-
-
-def test_cut_off_reply_gives_no_cell_if_the_row_letters_may_be_incomplete() -> None:
-    assert parse("Cell: 4A", Grid(27, 10, 640, 360), finish="length").problem == "cut off"
-    assert parse("Cell: 4A", Grid(26, 10, 640, 360), finish="length").cell == "A4"
+    grid = Grid(rows, cols, 640, 360)
+    expected = Parsed(None, None, "cut off") if ambiguous else Parsed(cell, None, None)
+    assert parse(f"Cell: {said}", grid, finish=finish) == expected
+    assert parse(f"Cell: {said}", grid).cell == cell
+    assert parse(f"Cell: {said}.", grid, finish=finish).cell == cell
 
 
 # Properties of any reply ----------------------------------------------------------------------------------------
 
 GRIDS = st.builds(Grid, st.integers(1, 60), st.integers(1, 60), st.just(640), st.just(360))
 
+# The parts of these texts are separated by ¦.
 SPELLINGS = (
-    "{row}{col}",
-    "{low}{col}",
-    "{row}-{col}",
-    "{row} {col}",
-    "({row}, {col})",
-    "({low},{col})",
-    "{col}{row}",
-    "({col}, {row})",
-    "row {row}, column {col}",
-    "Row: {low}; Col: {col}",
-    "column {col}, row {row}",
-    "**{row}{col}**",
-    "`{row}{col}`",
-    "<{row}{col}>",
-    "[{row}{col}].",
-    "{row}0{col}",
-    "cell {row}{col}",
-    "$\\boxed{{{row}{col}}}$",
+    "{row}{col}¦{low}{col}¦{row}-{col}¦{row} {col}¦({row}, {col})¦({low},{col})¦{col}{row}¦({col}, {row})¦"
+    "row {row}, column {col}¦Row: {low}; Col: {col}¦column {col}, row {row}¦**{row}{col}**¦`{row}{col}`¦"
+    "<{row}{col}>¦[{row}{col}].¦{row}0{col}¦cell {row}{col}¦$\\boxed{{{row}{col}}}$"
 )
-
-LABELS = (
-    "Cell: {}",
-    "**Cell:** {}",
-    "cell：{}",
-    "Grid cell guess: Cell: {}",
-    "- Cell: {}\n\n",
-    '{{"cell": "{}"}}',
-    "Cell:\n{}",
-)
+LABELS = 'Cell: {}¦**Cell:** {}¦cell：{}¦Grid cell guess: Cell: {}¦- Cell: {}\n\n¦{{"cell": "{}"}}¦Cell:\n{}'
 
 WORDS = (
     """Cell: cell Reasoning: D4 d-4 4D (D,4) D E5 10 4 AA Z9 or - to , < > [ ] { } "cell": " ** ` ```"""
@@ -125,10 +106,12 @@ FINISHES = st.sampled_from(["stop", "length", "filtered", "refused", "other"])
 def test_strict_policy_reads_every_spelling_of_every_cell(grid: Grid, data: st.DataObject) -> None:
     label = data.draw(st.sampled_from(grid.labels))
     letters, number = re.fullmatch(r"([A-Z]+)(\d+)", label).groups()  # type: ignore[union-attr]
-    spelling = data.draw(st.sampled_from(SPELLINGS))
+    spelling = data.draw(st.sampled_from(SPELLINGS.split("¦")))
     assume(len(letters) == 1 or not spelling.startswith("({low}"))  # "(aa,3)" is read as words
     said = spelling.format(row=letters, low=letters.lower(), col=number)
-    line = data.draw(st.sampled_from([form for form in LABELS if not (form.startswith("{{") and "\\" in said)]))
+    line = data.draw(
+        st.sampled_from([form for form in LABELS.split("¦") if not (form.startswith("{{") and "\\" in said)])
+    )
     assert parse(f"They look left.\n{line.format(said)}", grid) == Parsed(label, "They look left.", None)
     if "cell" not in spelling:
         assert parse(said, grid) == Parsed(label, None, None)
@@ -165,32 +148,14 @@ def test_strict_parsing_of_a_sentence_without_the_word_cell_gives_no_cell(text: 
 
 
 UNITS = (
-    *(
-        "a",
-        "\n",
-        " ",
-        "(",
-        "4",
-        "*",
-        "|",
-        "Cell: ",
-        "Cell:\n\n",
-        "cell the ",
-        "D4 ",
-        "{",
-        '{"a":',
-        '[{"',
-        '{"cell": "D4"}\n',
-    ),
-    *("<think>", "<think></think>", "Cell: <", "```\n", "Reasoning:", "row D, ", "Cell: D4 or ", "Cell: Z9\n", "\\n"),
+    'a¦\n¦ ¦(¦4¦*¦|¦Cell: ¦Cell:\n\n¦cell the ¦D4 ¦{¦{"a":¦[{"¦{"cell": "D4"}\n¦<think>¦<think></think>¦Cell: <¦'
+    "```\n¦Reasoning:¦row D, ¦Cell: D4 or ¦Cell: Z9\n¦\\n"
 )
-
-
 LONG = 1_000_000 if THOROUGH else 50_000
 """Length of a long reply in characters. In quadratic time, even the shorter one would take minutes."""
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", UNITS.split("¦"))
 def test_strict_parsing_of_a_long_repetitive_reply_takes_linear_time(unit: str) -> None:
     parsed = parse(unit * (LONG // len(unit)) + "\nCell: D4", STANDARD)
     assert parsed.cell == (None if unit == "<think>" else "D4")

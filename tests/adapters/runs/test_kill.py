@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATED, Fault, status
+from tests.adapters.faults import BROKEN_JSON, DROP, OVERLOADED, RESET, TRUNCATED, status
 from tests.adapters.run_process import ENV, STEPS, command, dataset, expected, query, replies, rows, run_process, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
@@ -25,15 +25,8 @@ from tests.waiting import until
 Question = tuple[str, int]
 """The identifier of a question on the server, and the sample."""
 
-PASSING: tuple[Fault, ...] = (
-    DROP,
-    RESET,
-    TRUNCATED,
-    BROKEN_JSON,
-    OVERLOADED,
-    status(429, "slow down", retry_after="0.05"),
-    *(status(code) for code in (408, 409, 500, 502)),
-)
+LIMITED = status(429, "slow down", retry_after="0.05")
+PASSING = (DROP, RESET, TRUNCATED, BROKEN_JSON, OVERLOADED, LIMITED, *(status(code) for code in (408, 409, 500, 502)))
 
 
 @pytest.fixture
@@ -60,6 +53,17 @@ def stored(out: Path) -> dict[Question, str]:
     return found
 
 
+def check_resumed(
+    server: LoopbackServer, data: Path, out: Path, options: tuple[str, ...], kept: dict[Question, str]
+) -> None:
+    """Run until the end, and check that the kept replies remain and that their requests are not repeated."""
+    before = len(asked(server))
+    done = run_process(data, out, server.url, *options)
+    assert done.returncode == 0, said(done)
+    assert stored(out).items() >= kept.items()
+    assert not kept.keys() & set(asked(server)[before:])
+
+
 def check_all_there_once(out: Path, images: int, **samples: int) -> None:
     everything = replies(out)
     assert set(everything) == expected(images, **samples)
@@ -69,20 +73,19 @@ def check_all_there_once(out: Path, images: int, **samples: int) -> None:
     assert found == Counter(finals)
 
 
-def kill_and_go_on(
-    server: LoopbackServer,
-    data: Path,
-    out: Path,
-    options: tuple[str, ...],
-    *,
-    kills: int,
-    concurrency: int,
-    rng: random.Random,
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_run_after_many_kills_and_server_faults_is_complete_and_repeats_no_request(
+    server: LoopbackServer, tmp_path: Path, seed: int
 ) -> None:
-    """Kill the run repeatedly at random moments, and check that no stored request is repeated."""
-    line = command(data, out, server.url, *options, "--seed", "1", "--concurrency", str(concurrency))
+    data, out = dataset(tmp_path / "data", images=10), tmp_path / "run"
+    rng = random.Random(seed)
+    server.delay = 0.01
+    server.script(*(rng.choice(PASSING) if rng.random() < 0.05 else None for _ in range(20_000)))
+    options = ("--prompt", "base,cue,cot", "--samples", "30,30,10", "--seed", "1", "--concurrency", "16")
+    line = command(data, out, server.url, *options)
     kept: dict[Question, str] = {}
-    for number in range(kills):
+    for number in range(15):
         before = len(asked(server))
         enough = before + rng.randrange(120)
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as child:
@@ -98,31 +101,7 @@ def kill_and_go_on(
         assert now.items() >= kept.items()
         assert not kept.keys() & set(asked(server)[before:])
         kept = now
-    before = len(asked(server))
-    done = run_process(data, out, server.url, *options, "--seed", "1", "--concurrency", str(concurrency))
-    assert done.returncode == 0, said(done)
-    assert stored(out).items() >= kept.items()
-    assert not kept.keys() & set(asked(server)[before:])
-
-
-@pytest.mark.slow
-def test_run_after_kills_loses_no_reply_and_repeats_no_request(server: LoopbackServer, tmp_path: Path) -> None:
-    data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
-    server.delay = 0.01
-    options = ("--prompt", "base,cot", "--samples", "20,8")
-    kill_and_go_on(server, data, out, options, kills=4, concurrency=4, rng=random.Random(1))
-    check_all_there_once(out, 4, base=20, cot=8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_run_after_many_kills_and_server_faults_is_complete(server: LoopbackServer, tmp_path: Path, seed: int) -> None:
-    data, out = dataset(tmp_path / "data", images=10), tmp_path / "run"
-    rng = random.Random(seed)
-    server.delay = 0.01
-    server.script(*(rng.choice(PASSING) if rng.random() < 0.05 else None for _ in range(20_000)))
-    options = ("--prompt", "base,cue,cot", "--samples", "30,30,10")
-    kill_and_go_on(server, data, out, options, kills=15, concurrency=16, rng=rng)
+    check_resumed(server, data, out, options, kept)
     check_all_there_once(out, 10, base=30, cue=30, cot=10)
 
 
@@ -161,33 +140,34 @@ def test_second_run_in_the_same_folder_is_an_error_and_the_first_completes(
     assert len(server.asked) == 20
 
 
-def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: Path) -> None:
+SIXTY = ("--prompt", "base", "--samples", "60", "--seed", "1")
+
+
+def check_stopped_for_want_of_room(done: subprocess.CompletedProcess[str], out: Path) -> dict[Question, str]:
+    """Check that a run stopped with an error about its store, and return the stored replies."""
     assert done.returncode == 2, said(done)
     (message,) = (text for text in done.stderr.splitlines() if text.startswith("error: "))
     assert message.startswith(f"error: {out}/run.sqlite: ")
     assert codes(message) == ["unusable-store"]
     assert "Traceback" not in done.stderr
+    kept = stored(out)
+    assert len(kept) < 240
+    return kept
 
 
 @pytest.mark.slow
 def test_run_on_a_full_disk_stops_with_an_error_and_can_be_resumed(server: LoopbackServer, tmp_path: Path) -> None:
-    data, options = dataset(tmp_path / "data", images=4), ("--prompt", "base", "--samples", "60", "--seed", "1")
+    data = dataset(tmp_path / "data", images=4)
     with small_disk(tmp_path / "disk", megabytes=16) as disk:
         out, filler = disk / "run", disk / "filler"
-        run_process(data, out, server.url, *options, "--max-requests", "4", "--concurrency", "4")
+        run_process(data, out, server.url, *SIXTY, "--max-requests", "4", "--concurrency", "4")
         before = stored(out)
         free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
         filler.write_bytes(bytes(max(free - 90_000, 0)))
-        full = run_process(data, out, server.url, *options)
-        check_stopped_for_want_of_room(full, out)
-        kept, sent = stored(out), len(asked(server))
+        kept = check_stopped_for_want_of_room(run_process(data, out, server.url, *SIXTY), out)
         assert kept.items() >= before.items()
-        assert len(kept) < 240
         filler.unlink()
-        done = run_process(data, out, server.url, *options)
-        assert done.returncode == 0, said(done)
-        assert stored(out).items() >= kept.items()
-        assert not kept.keys() & set(asked(server)[sent:])
+        check_resumed(server, data, out, SIXTY, kept)
         check_all_there_once(out, 4, base=60)
 
 
@@ -197,22 +177,12 @@ def test_run_with_a_file_size_limit_stops_with_an_error_and_can_be_resumed(
 ) -> None:
     # The file size limit simulates a quota, without the rights to mount a file system.
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
-    options = ("--prompt", "base", "--samples", "60", "--seed", "1")
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
 
-    full = subprocess.run(
-        command(data, out, server.url, *options),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **ENV},
-        preexec_fn=limit,
-    )
-    check_stopped_for_want_of_room(full, out)
-    kept, sent = stored(out), len(asked(server))
-    assert len(kept) < 240
-    assert run_process(data, out, server.url, *options).returncode == 0
-    assert not kept.keys() & set(asked(server)[sent:])
+    line, env = command(data, out, server.url, *SIXTY), {**os.environ, **ENV}
+    full = subprocess.run(line, capture_output=True, text=True, check=False, env=env, preexec_fn=limit)
+    kept = check_stopped_for_want_of_room(full, out)
+    check_resumed(server, data, out, SIXTY, kept)
     check_all_there_once(out, 4, base=60)

@@ -92,44 +92,42 @@ def test_pause_delays_all_requests_and_keeps_the_rate_afterward() -> None:
     assert passed(main()) == pytest.approx([0, 1, 21.5, 22.5, 23.5])
 
 
-class TestAnnouncements:
-    def told(self, *amounts: float, pause: float = 0.0, **limits: float) -> list[str]:
-        """Return the announcements while requests with these token counts pass the limiter."""
-        lines: list[str] = []
+@pytest.mark.parametrize(
+    ("amounts", "pause", "limits", "told"),
+    [
+        ([0] * 50, 45.0, {}, ["waiting 45 s: the server requested a pause: busy"]),
+        # Short waits are not announced.
+        ([0] * 50, 9.9, {"requests_per_minute": 6.1}, []),
+        ([0] * 3, 0.0, {"requests_per_minute": 1}, ["waiting 1 min: the limit of requests per minute is reached"] * 2),
+        ([500, 1], 0.0, {"tokens_per_minute": 10}, ["waiting 50 min: the limit of tokens per minute is reached"]),
+    ],
+)
+def test_each_long_wait_is_announced_once_for_all_waiting_requests(
+    amounts: list[float], pause: float, limits: dict[str, float], told: list[str]
+) -> None:
+    lines: list[str] = []
 
-        async def main() -> list[float]:
-            limiter = RateLimiter(waits=Waits(lines.append), **limits)
-            if pause:
-                limiter.pause(pause, "the server requested a pause: busy")
-                limiter.pause(pause / 2, "a shorter one")
-            return await through(limiter, *amounts)
+    async def main() -> list[float]:
+        limiter = RateLimiter(waits=Waits(lines.append), **limits)
+        if pause:
+            limiter.pause(pause, "the server requested a pause: busy")
+            limiter.pause(pause / 2, "a shorter one")
+        return await through(limiter, *amounts)
 
-        passed(main())
-        return lines
+    passed(main())
+    assert lines == told
 
-    def test_pause_is_announced_once_for_all_waiting_requests(self) -> None:
-        assert self.told(*[0] * 50, pause=45) == ["waiting 45 s: the server requested a pause: busy"]
 
-    def test_short_waits_are_not_announced(self) -> None:
-        assert self.told(*[0] * 50, pause=9.9, requests_per_minute=6.1) == []
+def test_waits_that_end_together_are_announced_once() -> None:
+    lines: list[str] = []
 
-    def test_each_long_wait_for_a_limit_is_announced(self) -> None:
-        assert (
-            self.told(0, 0, 0, requests_per_minute=1)
-            == ["waiting 1 min: the limit of requests per minute is reached"] * 2
-        )
-        assert self.told(500, 1, tokens_per_minute=10) == ["waiting 50 min: the limit of tokens per minute is reached"]
+    async def main() -> list[float]:
+        waits = Waits(lines.append)
+        for seconds in (60.0, 60.4, 55.0, 69.0, 70.0, 300.0):
+            waits.announce(seconds, str(seconds))
+        await asyncio.sleep(299)
+        waits.announce(60.0, "again")
+        return []
 
-    def test_waits_that_end_together_are_announced_once(self) -> None:
-        lines: list[str] = []
-
-        async def main() -> list[float]:
-            waits = Waits(lines.append)
-            for seconds in (60.0, 60.4, 55.0, 69.0, 70.0, 300.0):
-                waits.announce(seconds, str(seconds))
-            await asyncio.sleep(299)
-            waits.announce(60.0, "again")
-            return []
-
-        passed(main())
-        assert lines == ["waiting 1 min: 60.0", "waiting 1 min: 70.0", "waiting 5 min: 300.0", "waiting 1 min: again"]
+    passed(main())
+    assert lines == ["waiting 1 min: 60.0", "waiting 1 min: 70.0", "waiting 5 min: 300.0", "waiting 1 min: again"]

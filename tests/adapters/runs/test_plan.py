@@ -11,7 +11,6 @@ from hypothesis import given, strategies as st
 
 from spotball_adapters.runs.plan import SamplePlan, limited
 from spotball_core.errors import OptionError
-from spotball_core.schema.scene import Scene
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
 from tests.failures import raises
@@ -38,18 +37,20 @@ def test_plan_requests_each_missing_sample_once_and_no_stored_sample(drawn: tupl
     asked = Counter(
         (*ask.item.key, ask.prompt.name, ask.step, sample) for ask in plan.asks(at_once) for sample in ask.samples
     )
-    missing = set()
-    for one in THREE:
-        for prompt, samples in plan.prompts:
-            final = len(prompt.questions)
-            for sample in range(1, samples + 1):
 
-                def stored(step: int, name: str = prompt.name, key: tuple[str, str] = one.key, n: int = sample) -> bool:
-                    return bool(plan.done[(*key, name, step)] & (1 << n))
+    def is_stored(key: tuple[str, str], name: str, step: int, sample: int) -> bool:
+        return bool(plan.done[(*key, name, step)] & (1 << sample))
 
-                # A sample whose final reply is stored does not need the replies to its questions.
-                if not stored(final):
-                    missing |= {(*one.key, prompt.name, s, sample) for s in range(final + 1) if not stored(s)}
+    # A sample whose final reply is stored does not need the replies to its questions.
+    missing = {
+        (*one.key, prompt.name, step, sample)
+        for one in THREE
+        for prompt, samples in plan.prompts
+        for sample in range(1, samples + 1)
+        if not is_stored(one.key, prompt.name, len(prompt.questions), sample)
+        for step in range(len(prompt.questions) + 1)
+        if not is_stored(one.key, prompt.name, step, sample)
+    }
     assert set(asked) == missing
     assert set(asked.values()) <= {1}
     assert all(len(ask.samples) <= at_once for ask in plan.asks(at_once))
@@ -57,13 +58,11 @@ def test_plan_requests_each_missing_sample_once_and_no_stored_sample(drawn: tupl
 
 def test_plan_order_alternates_over_images_and_prompts() -> None:
     plan = SamplePlan(THREE, ((BASE, 4), (CHAIN, 2)), {})
-    chains = [(chain.prompt.name, *chain.item.key, chain.samples) for chain in plan.chains(1)]
-    each = [("soccer", "1"), ("soccer", "2"), ("basketball", "1")]
-    assert chains == [
-        (name, *key, (sample,))
+    assert [(chain.samples, chain.prompt.name, chain.item) for chain in plan.chains(1)] == [
+        ((sample,), name, one)
         for sample, names in ((1, ("base", "chain")), (2, ("base", "chain")), (3, ("base",)), (4, ("base",)))
         for name in names
-        for key in each
+        for one in THREE
     ]
 
 
@@ -71,18 +70,14 @@ def test_plan_batches_samples_except_for_the_last_step_of_a_chain() -> None:
     plan = SamplePlan(THREE[:1], ((BASE, 5), (CHAIN, 3)), {})
     assert [(ask.prompt.name, ask.step, ask.samples) for ask in plan.asks(3)] == [
         ("base", 0, (1, 2, 3)),
-        ("chain", 0, (1, 2, 3)),
-        ("chain", 1, (1, 2, 3)),
-        ("chain", 2, (1,)),
-        ("chain", 2, (2,)),
-        ("chain", 2, (3,)),
+        *(("chain", step, (1, 2, 3)) for step in (0, 1)),
+        *(("chain", 2, (sample,)) for sample in (1, 2, 3)),
         ("base", 0, (4, 5)),
     ]
 
 
 def test_plan_fills_gaps_between_stored_samples() -> None:
-    done = {("soccer", "1", "base", 0): 0b11010}
-    plan = SamplePlan(THREE[:1], ((BASE, 6),), done)
+    plan = SamplePlan(THREE[:1], ((BASE, 6),), {("soccer", "1", "base", 0): 0b11010})
     assert [chain.samples for chain in plan.chains(2)] == [(2, 5), (6,)]
 
 
@@ -113,14 +108,8 @@ def test_plan_with_invalid_prompts_is_an_error(prompts: tuple, message: str) -> 
         SamplePlan(THREE, prompts, {})
 
 
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [
-        (None, ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]),
-        (2, ["soccer/1", "basketball/1"]),
-        (9, ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]),
-    ],
-)
-def test_limited_alternates_between_sports(limit: int | None, expected: list[str]) -> None:
-    scenes: list[Scene] = [scene("1"), scene("2"), scene("3"), scene("1", "basketball")]
-    assert ["/".join(one.key) for one in limited(scenes, limit)] == expected
+@pytest.mark.parametrize("limit", [None, 2, 9])
+def test_limited_alternates_between_sports(limit: int | None) -> None:
+    scenes = [scene("1"), scene("2"), scene("3"), scene("1", "basketball")]
+    expected = ["soccer/1", "basketball/1", "soccer/2", "soccer/3"]
+    assert ["/".join(one.key) for one in limited(scenes, limit)] == expected[:limit]

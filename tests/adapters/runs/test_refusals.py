@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_adapters.prompts.picture import encoded
-from spotball_adapters.prompts.prompt import Prompt
-from spotball_adapters.providers.protocol import RefusedError, Request, Settings
-from spotball_adapters.runs.plan import SamplePlan
-from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
-from spotball_adapters.runs.store import STORE, ReplyStore
+from spotball_adapters.providers.protocol import RefusedError, Request
+from spotball_adapters.runs.runner import STORM, Options, StormError
 from spotball_core.io.scenes import read_scenes
-from spotball_core.schema.scene import Scene
-from tests.adapters.run_process import KEY, dataset, expected, query, replies, rows, run, said
+from tests.adapters.run_process import KEY, check_error, dataset, expected, query, replies, rows, run, said
+from tests.adapters.runs import running
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
 from tests.adapters.speech import BadRequest, ReceivedRequest
@@ -28,13 +24,12 @@ from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny
 from tests.builders import scene
 from tests.cli.process import spotball
 from tests.conftest import examples
-from tests.failures import codes
 
 SCENES = tuple(scene(str(number)) for number in range(1, 6))
 SKIP = replace(QUICK, skip_refused=True)
 MESSAGE = "image too large"
 
-Sample = tuple[str, str, str, int, int]
+start, wanted = partial(running.start, SCENES), partial(running.wanted, SCENES)
 
 
 class Refusing(Tiny):
@@ -48,51 +43,17 @@ class Refusing(Tiny):
         self.fault = self._refuse
 
     def _refuse(self, request: Request, before: int) -> None:
-        (_, image), text = request.scene.key, request.messages[0].text
+        image, text = request.scene.image, request.messages[0].text
         self.order.append(image)
-        prompt, step = "chain", 2
-        if text == BASE.final("soccer")[0].text:
-            prompt, step = "base", 0
-        elif text in CHAIN.questions:
-            step = CHAIN.questions.index(text)
-        if (image, prompt, step) in self.refused and self.refusals[image] < self.times:
+        step = CHAIN.questions.index(text) if text in CHAIN.questions else 2
+        place = ("base", 0) if text == BASE.final("soccer")[0].text else ("chain", step)
+        if (image, *place) in self.refused and self.refusals[image] < self.times:
             self.refusals[image] += 1
             raise RefusedError(MESSAGE)
 
 
-def start(
-    folder: Path, provider: Tiny, *prompts: tuple[Prompt, int], options: Options = QUICK, scenes: tuple[Scene, ...] = ()
-) -> Runner[Scene]:
-    """Run until the end, and return the runner."""
-
-    async def main() -> Runner[Scene]:
-        with ReplyStore(folder) as store:
-            skipped = store.refused() if options.skip_refused else ()
-            plan = SamplePlan(scenes or SCENES, prompts, store.done(), skipped)
-            session = store.start_session({}, {})
-            runner = Runner(provider, plan, None, {}, store, session, Settings(), options)
-            async with asyncio.timeout(30):
-                await runner.run()
-            return runner
-
-    return asyncio.run(main())
-
-
 def refused(folder: Path) -> list[tuple[str, str, str, int, str]]:
-    with closing(sqlite3.connect(folder / STORE)) as connection:
-        columns = "sport, image, prompt, session, message"
-        return connection.execute(f"SELECT {columns} FROM refused ORDER BY image, prompt").fetchall()
-
-
-def wanted(*prompts: tuple[Prompt, int], without: frozenset[tuple[str, str]] = frozenset()) -> set[Sample]:
-    return {
-        (*one.key, prompt.name, step, sample)
-        for one in SCENES
-        for prompt, samples in prompts
-        for step in range(len(prompt.questions) + 1)
-        for sample in range(1, samples + 1)
-        if (one.image, prompt.name) not in without
-    }
+    return query(folder, "SELECT sport, image, prompt, session, message FROM refused ORDER BY image, prompt")
 
 
 class TestOneImage:
@@ -101,35 +62,29 @@ class TestOneImage:
         provider = Refusing(("1", "base", 0))
         runner = start(tmp_path, provider, (BASE, 3), options=replace(options, concurrency=1))
         assert (runner.why, runner.error) == (None, None)
-        assert set(replies(tmp_path)) == wanted((BASE, 3), without=frozenset({("1", "base")}))
+        assert set(replies(tmp_path)) == wanted((BASE, 3), without=[("1", "base")])
         # The image would be refused for every sample, so its other samples are not sent.
         assert provider.order == ["1", *"2345", *"2345", *"2345", "1"]
         assert runner.tally.refused == {("soccer", "1", "base"): MESSAGE}
         assert (runner.tally.requests, runner.tally.faults) == (14, 2)
         assert refused(tmp_path) == [("soccer", "1", "base", 1, MESSAGE)]
 
-    def test_refused_image_is_sent_last_on_resume_without_skip_refused(self, tmp_path: Path) -> None:
+    def test_refused_image_is_sent_last_on_resume_but_not_with_skip_refused(self, tmp_path: Path) -> None:
         start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
-        again = Refusing(("1", "base", 0))
+        skipped, again, taken = Refusing(("1", "base", 0)), Refusing(("1", "base", 0)), Refusing()
+        runner = start(tmp_path, skipped, (BASE, 1), options=SKIP)
+        assert (skipped.order, runner.tally.total) == ([], 0)
+        # The provider may accept the same image with another prompt.
+        start(tmp_path, skipped, (BASE, 1), (CHAIN, 1), options=SKIP)
+        assert set(replies(tmp_path)) == wanted((BASE, 1), (CHAIN, 1), without=[("1", "base")])
         runner = start(tmp_path, again, (BASE, 2), options=replace(QUICK, concurrency=1))
         assert again.order == [*"2345", "1"]
         assert runner.tally.total - runner.tally.done == 2
-        taken = Refusing()
-        runner = start(tmp_path, taken, (BASE, 2))
+        start(tmp_path, taken, (BASE, 2))
         assert taken.order == ["1", "1"]
-        assert set(replies(tmp_path)) == wanted((BASE, 2))
+        assert set(replies(tmp_path)) == wanted((BASE, 2), (CHAIN, 1))
         # An answered image is removed from the table of refused images.
         assert refused(tmp_path) == []
-
-    def test_refused_image_is_not_sent_on_resume_with_skip_refused(self, tmp_path: Path) -> None:
-        start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
-        again = Refusing(("1", "base", 0))
-        runner = start(tmp_path, again, (BASE, 1), options=SKIP)
-        assert again.order == []
-        assert runner.tally.total == 0
-        # The provider may accept the same image with another prompt.
-        start(tmp_path, again, (BASE, 1), (CHAIN, 1), options=SKIP)
-        assert set(replies(tmp_path)) == wanted((BASE, 1), (CHAIN, 1), without=frozenset({("1", "base")}))
 
     @pytest.mark.parametrize("step", [0, 1, 2])
     @pytest.mark.parametrize("max_samples", [1, 2, 8])
@@ -142,11 +97,9 @@ class TestOneImage:
         assert set(replies(tmp_path)) == wanted((CHAIN, 3))
         assert refused(tmp_path) == []
         assert sum(provider.asked.values()) == len(provider.asked) + 1
-        finals = [one for one in provider.requests if "\n" in one.messages[0].text]
-        for request in finals:
-            (sample,) = request.samples
-            expected = f"Who plays? A{sample}\nWhere do they look? A{sample}\nWhere is the ball?"
-            assert request.messages[0].text == expected
+        for request in (one for one in provider.requests if "\n" in one.messages[0].text):
+            answers = CHAIN.final("soccer", [f"A{sample}" for sample in request.samples] * 2)
+            assert request.messages == answers
 
 
 class TestAllImages:
@@ -163,10 +116,9 @@ class TestAllImages:
 
     @pytest.mark.parametrize("answered", [0, 3])
     def test_many_consecutive_refusals_end_the_run(self, tmp_path: Path, answered: int) -> None:
-        scenes = tuple(scene(str(number)) for number in range(1, 50))
-        bad = [(str(number), "base", 0) for number in range(1 + answered, 50)]
-        options = replace(SKIP, concurrency=1)
-        runner = start(tmp_path, Refusing(*bad), (BASE, 9), options=options, scenes=scenes)
+        scenes = [scene(str(number)) for number in range(1, 50)]
+        bad = [(one.image, "base", 0) for one in scenes[answered:]]
+        runner = running.start(scenes, tmp_path, Refusing(*bad), (BASE, 9), options=replace(SKIP, concurrency=1))
         last = f"soccer/{STORM + answered}: {MESSAGE}"
         if answered:
             assert isinstance(runner.error, StormError)
@@ -180,10 +132,9 @@ class TestAllImages:
         assert refused(tmp_path) == []
 
     def test_refusals_with_answers_in_between_do_not_end_the_run(self, tmp_path: Path) -> None:
-        scenes = tuple(scene(str(number)) for number in range(1, 60))
-        bad = [(str(number), "base", 0) for number in range(1, 60) if number % 3]
-        options = replace(SKIP, concurrency=1)
-        runner = start(tmp_path, Refusing(*bad), (BASE, 1), options=options, scenes=scenes)
+        scenes = [scene(str(number)) for number in range(1, 60)]
+        bad = [(one.image, "base", 0) for one in scenes if int(one.image) % 3]
+        runner = running.start(scenes, tmp_path, Refusing(*bad), (BASE, 1), options=replace(SKIP, concurrency=1))
         assert runner.error is None
         assert len(runner.tally.refused) == len(bad) == len(refused(tmp_path))
         assert len(replies(tmp_path)) == 59 - len(bad)
@@ -244,39 +195,45 @@ class Filtering(OpenAIProtocol):
 
 
 class TestCommand:
+    OPTIONS = ("--prompt", "base,cue", "--samples", "3")
+    MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: Image too large"
+
     @pytest.fixture
     def data(self, tmp_path: Path) -> Path:
         return dataset(tmp_path / "data", images=5)
 
     @pytest.fixture
-    def server(self, data: Path) -> object:
+    def out(self, tmp_path: Path) -> Path:
+        return tmp_path / "run"
+
+    @pytest.fixture
+    def server(self, data: Path) -> Iterator[LoopbackServer]:
         scenes = {one.key: one for one in read_scenes(data / "scenes.jsonl")}
         with serve(Filtering(encoded(scenes["soccer", "2"], data).data)) as started:
             yield started
 
-    OPTIONS = ("--prompt", "base,cue", "--samples", "3")
-    MESSAGE = "soccer/2 (base, cue): 127.0.0.1: HTTP 400: Image too large"
-
     def test_run_without_skip_refused_reports_missing_replies_and_exits_1(
-        self, data: Path, tmp_path: Path, server: LoopbackServer
+        self, data: Path, out: Path, server: LoopbackServer
     ) -> None:
-        out = tmp_path / "run"
-        for number in (1, 2):
+        for of_replies, option, of_next in (("30", "--quiet", "6"), ("6", "--skip-refused", "0")):
             done = run(data, out, server.url, *self.OPTIONS)
             assert done.returncode == 1, said(done)
             assert (
-                f"6 of {30 if number == 1 else 6} replies are missing: the provider refuses {self.MESSAGE}. "
+                f"6 of {of_replies} replies are missing: the provider refuses {self.MESSAGE}. "
                 "Add --skip-refused to exclude refused images\n"
             ) in done.stderr
             assert "Traceback" not in done.stderr
             assert len(replies(out)) == len(rows(out)) == 24
+            # A dry run counts the refused requests, but not with --skip-refused.
+            dry = run(data, out, server.url, *self.OPTIONS, "--dry-run", option)
+            (line,) = [line.split() for line in dry.stdout.splitlines() if line.startswith("all ")]
+            assert line[2] == of_next
         # The first start sends each prompt twice, the second start sends it once.
         assert server.log()["statuses"] == {"200": 8, "400": 6}
 
     def test_run_with_skip_refused_exits_0_and_reports_excluded_replies(
-        self, data: Path, tmp_path: Path, server: LoopbackServer
+        self, data: Path, out: Path, server: LoopbackServer
     ) -> None:
-        out = tmp_path / "run"
         for quiet in ((), ("--quiet",), ()):
             done = run(data, out, server.url, *self.OPTIONS, "--skip-refused", *quiet)
             assert done.returncode == 0, said(done)
@@ -293,23 +250,13 @@ class TestCommand:
         score = spotball("score", out, "--bootstrap", "0", "--format", "csv", "--by", "respondent")
         assert score.returncode == 0, said(score)
         header, row = (line.split(",") for line in score.stdout.splitlines()[:2])
-        assert dict(zip(header, row, strict=False))["n_images"] == "4"
-        assert dict(zip(header, row, strict=False))["n_unparsed"] == "0"
+        table = dict(zip(header, row, strict=False))
+        assert (table["n_images"], table["n_unparsed"]) == ("4", "0")
 
-    def test_dry_run_counts_refused_requests_only_without_skip_refused(
-        self, data: Path, tmp_path: Path, server: LoopbackServer
+    def test_rejected_setting_ends_the_run_after_one_request(
+        self, data: Path, out: Path, server: LoopbackServer
     ) -> None:
-        out = tmp_path / "run"
-        run(data, out, server.url, *self.OPTIONS)
-        for option, left in (("--quiet", "6"), ("--skip-refused", "0")):
-            done = run(data, out, server.url, *self.OPTIONS, "--dry-run", option)
-            (line,) = [line.split() for line in done.stdout.splitlines() if line.startswith("all ")]
-            assert line[2] == left
-
-    def test_rejected_setting_ends_the_run_after_one_request(self, data: Path, tmp_path: Path) -> None:
-        with serve(OpenAIProtocol(keys={KEY})) as server:
-            server.always(None)
-            done = run(data, tmp_path / "run", server.url, *self.OPTIONS, "--seed", str(2**63), "--concurrency", "1")
-            assert server.log()["requests"] == 1
-        assert (done.returncode, codes(done.stderr)) == (2, ["request-rejected"])
+        done = run(data, out, server.url, *self.OPTIONS, "--seed", str(2**63), "--concurrency", "1")
+        assert server.log()["requests"] == 1
+        check_error(done, "request-rejected")
         assert "HTTP 400: seed " in done.stderr.splitlines()[-1]

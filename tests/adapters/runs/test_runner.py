@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,68 +16,30 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from spotball_adapters.prompts.picture import ScenePictures, encoded
-from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runs import runner as runner_module
 from spotball_adapters.runs.plan import SamplePlan
-from spotball_adapters.runs.runner import STORM, Options, Runner, StormError
+from spotball_adapters.runs.runner import STORM, Runner, StormError
 from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_adapters.runs.writer import ReplyWriter
 from spotball_core.io.scenes import read_scenes
-from spotball_core.schema.scene import Scene
-from tests.adapters.run_process import dataset
+from tests.adapters.run_process import dataset, query, replies
+from tests.adapters.runs import running
 from tests.adapters.runs.test_limits import Clockwork
-from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny, runner_of
+from tests.adapters.tiny import BASE, CHAIN, QUICK, Tiny
 from tests.builders import scene
 from tests.conftest import examples
 
 SCENES = (scene("1"), scene("2"), scene("1", "basketball"))
+start, expected = partial(running.start, SCENES), partial(running.wanted, SCENES)
 
 
-def start(
-    folder: Path,
-    provider: Tiny,
-    *prompts: tuple[Prompt, int],
-    options: Options = QUICK,
-    scenes: tuple[Scene, ...] = SCENES,
-    stop_after: float | None = None,
-) -> Runner:
-    """Run until the end, or stop after `stop_after` seconds, and return the runner."""
-
-    async def main() -> Runner:
-        store, runner = runner_of(folder, provider, scenes, *prompts, options=options)
-        with store:
-            async with asyncio.timeout(30):
-                if stop_after is not None:
-                    asyncio.get_running_loop().call_later(stop_after, runner.stop, "interrupted")
-                await runner.run()
-        return runner
-
-    return asyncio.run(main())
-
-
-def replies(folder: Path) -> dict[tuple[str, str, str, int, int], str]:
-    with sqlite3.connect(folder / STORE) as connection:
-        rows = connection.execute("SELECT sport, image, prompt, step, sample, text FROM replies").fetchall()
-    return {row[:5]: row[5] for row in rows}
-
-
-def expected(*prompts: tuple[Prompt, int]) -> set[tuple[str, str, str, int, int]]:
-    return {
-        (*one.key, prompt.name, step, sample)
-        for one in SCENES
-        for prompt, samples in prompts
-        for step in range(len(prompt.questions) + 1)
-        for sample in range(1, samples + 1)
-    }
-
-
-def failing(times: int, error: Exception | None = None) -> Tiny:
-    """Return a provider that fails `times` times per request before it answers."""
+def failing(times: int, error: Exception | None = None, image: str = "") -> Tiny:
+    """Return a provider that fails `times` times per request, or per request about this soccer image."""
     provider = Tiny()
 
     def fault(request: Request, before: int) -> None:
-        if before < times:
+        if before < times and (not image or request.scene.key == ("soccer", image)):
             raise error or TransientError(f"busy {before}")
 
     provider.fault = fault
@@ -159,17 +122,10 @@ def test_runner_requests_the_rest_if_a_server_returns_fewer_samples(tmp_path: Pa
 def test_each_request_has_the_picture_of_its_scene_for_any_cache_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
-    data = dataset(tmp_path / "data", images=5)
-    scenes = read_scenes(data / "scenes.jsonl")
-    pictures, provider = ScenePictures(data, None), Tiny()
+    data, provider = dataset(tmp_path / "data", images=5), Tiny()
     monkeypatch.setattr(runner_module, "HELD", held)
-
-    async def main() -> None:
-        with ReplyStore(tmp_path / "run") as store:
-            plan, session = SamplePlan(scenes, ((BASE, 3),), {}), store.start_session({}, {})
-            await Runner(provider, plan, pictures, {}, store, session, Settings(), QUICK).run()
-
-    asyncio.run(main())
+    scenes = read_scenes(data / "scenes.jsonl")
+    running.start(scenes, tmp_path / "run", provider, (BASE, 3), pictures=ScenePictures(data, None))
     assert len(provider.requests) == 15
     assert all(request.picture == encoded(request.scene, data) for request in provider.requests)
 
@@ -178,20 +134,11 @@ class TestFaults:
     def test_transient_error_is_retried(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(2), (BASE, 2))
         assert runner.why is None
-        assert runner.tally.faults == 12
-        assert runner.tally.requests == 18
-        assert runner.tally.last_fault == "busy 1"
-        with sqlite3.connect(tmp_path / STORE) as connection:
-            assert connection.execute("SELECT DISTINCT attempt FROM requests").fetchall() == [(3,)]
+        assert (runner.tally.requests, runner.tally.faults, runner.tally.last_fault) == (18, 12, "busy 1")
+        assert query(tmp_path, "SELECT DISTINCT attempt FROM requests") == [(3,)]
 
     def test_request_that_fails_on_every_attempt_is_requested_on_the_next_start(self, tmp_path: Path) -> None:
-        provider = Tiny()
-
-        def fault(request: Request, before: int) -> None:
-            if request.scene.key == ("soccer", "2"):
-                raise TransientError("this image is too much for it")
-
-        provider.fault = fault
+        provider = failing(99, image="2")
         runner = start(tmp_path, provider, (BASE, 2), (CHAIN, 2), options=replace(QUICK, concurrency=1))
         assert runner.why is None
         assert set(replies(tmp_path)) == {key for key in expected((BASE, 2), (CHAIN, 2)) if key[:2] != ("soccer", "2")}
@@ -203,8 +150,7 @@ class TestFaults:
         assert set(replies(tmp_path)) == expected((BASE, 2), (CHAIN, 2))
 
     def test_many_consecutive_failures_end_the_run(self, tmp_path: Path) -> None:
-        provider = failing(99)
-        runner = start(tmp_path, provider, (BASE, 50))
+        runner = start(tmp_path, failing(99), (BASE, 50))
         assert isinstance(runner.error, StormError)
         assert runner.error.code == "too-many-failures"
         assert str(STORM) in str(runner.error)
@@ -248,10 +194,9 @@ class TestFaults:
         assert runner.why == "replies cannot be stored"
         assert "no such table: replies" in str(runner.error)
         assert 0 < runner.tally.lost <= 5 * QUICK.concurrency
-        with sqlite3.connect(tmp_path / STORE) as connection:
-            assert connection.execute("SELECT count(*) FROM away").fetchone() == (runner.tally.done,)
-            # No request is stored without its replies.
-            assert connection.execute("SELECT count(*) FROM requests").fetchone() == (runner.tally.done,)
+        # No request is stored without its replies.
+        for table in ("away", "requests"):
+            assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(runner.tally.done,)]
 
 
 class TestLimits:
@@ -268,23 +213,22 @@ class TestLimits:
         assert runner.tally.done == 9
         assert runner.why == "1,008 tokens were used, and --max-tokens is 1,000"
 
-    def test_requests_per_minute_spaces_requests(self, tmp_path: Path) -> None:
-        times = []
-        provider = Tiny()
-        provider.fault = lambda request, before: times.append(time.monotonic())
-        start(tmp_path, provider, (BASE, 2), options=replace(QUICK, requests_per_minute=1200))
-        gaps = [later - earlier for earlier, later in pairwise(times)]
-        assert len(gaps) == 5
-        assert sum(gaps) >= 5 * 0.05 - 0.01
+    def test_requests_per_minute_and_the_tokens_of_answers_per_minute_space_requests(self, tmp_path: Path) -> None:
+        def gaps(samples: int, **options: float) -> list[float]:
+            """Return the seconds between successive requests of a run."""
+            times: list[float] = []
+            provider = Tiny()
+            provider.fault = lambda request, before: times.append(time.monotonic())
+            start(tmp_path / str(samples), provider, (BASE, samples), options=replace(QUICK, **options))
+            return [later - earlier for earlier, later in pairwise(times)]
 
-    def test_tokens_per_minute_uses_the_tokens_of_the_answers(self, tmp_path: Path) -> None:
-        times = []
-        provider = Tiny()
-        provider.fault = lambda request, before: times.append(time.monotonic())
+        by_requests = gaps(2, requests_per_minute=1200)
+        assert len(by_requests) == 5
+        assert sum(by_requests) >= 5 * 0.05 - 0.01
         # Each request uses 112 tokens (the first is estimated at about 100). At 12,000 per minute, that takes 0.56 s.
-        start(tmp_path, provider, (BASE, 1), options=replace(QUICK, tokens_per_minute=12_000, concurrency=1))
-        assert times[1] - times[0] >= 0.56 - 0.01
-        assert times[2] - times[1] >= 0.56 - 0.01
+        by_tokens = gaps(1, tokens_per_minute=12_000, concurrency=1)
+        assert len(by_tokens) == 2
+        assert min(by_tokens) >= 0.56 - 0.01
 
     def test_retry_after_pauses_all_requests(self, tmp_path: Path) -> None:
         sent: list[float] = []
@@ -315,14 +259,7 @@ class TestLimits:
 class TestNoMemory:
     @pytest.mark.slow
     def test_memory_error_for_one_response_counts_the_image_as_refused(self, tmp_path: Path) -> None:
-        provider = Tiny()
-
-        def fault(request: Request, before: int) -> None:
-            if request.scene.key == ("soccer", "2"):
-                raise MemoryError
-
-        provider.fault = fault
-        runner = start(tmp_path, provider, (BASE, 2))
+        runner = start(tmp_path, failing(99, MemoryError(), image="2"), (BASE, 2))
         assert runner.error is None
         ((question, message),) = runner.tally.refused.items()
         assert question == ("soccer", "2", "base")
@@ -330,15 +267,11 @@ class TestNoMemory:
         assert len(replies(tmp_path)) == 4
 
     def test_run_ends_if_no_new_thread_can_be_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def cannot(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
         provider = Tiny()
-
-        def fault(request: Request, before: int) -> None:
-            def cannot(thread: threading.Thread) -> None:
-                raise RuntimeError("can't start new thread")
-
-            monkeypatch.setattr(threading.Thread, "start", cannot)
-
-        provider.fault = fault
+        provider.fault = lambda request, before: monkeypatch.setattr(threading.Thread, "start", cannot)
         runner = start(tmp_path, provider, (BASE, 2))
         assert runner.error is None
         assert runner.tally.done == 6
@@ -355,53 +288,37 @@ class TestNoMemory:
         assert runner.why == "replies cannot be stored"
 
 
-class TestAnnouncedWaits:
-    def test_long_wait_before_a_retry_is_announced(self, tmp_path: Path) -> None:
-        lines: list[str] = []
+def test_long_wait_before_a_retry_is_announced(tmp_path: Path) -> None:
+    lines: list[str] = []
 
-        async def main() -> None:
-            with ReplyStore(tmp_path) as store:
-                plan, session = SamplePlan(SCENES[:1], ((BASE, 1),), {}), store.start_session({}, {})
-                options = replace(QUICK, first_wait=9, longest_wait=50, attempts=6)
-                asked = (failing(4), plan, None, {}, store, session, Settings(), options)
-                await Runner(*asked, tell=lines.append).run()
+    async def main() -> None:
+        with ReplyStore(tmp_path) as store:
+            plan, session = SamplePlan(SCENES[:1], ((BASE, 1),), {}), store.start_session({}, {})
+            options = replace(QUICK, first_wait=9, longest_wait=50, attempts=6)
+            asked = (failing(4), plan, None, {}, store, session, Settings(), options)
+            await Runner(*asked, tell=lines.append).run()
 
-        with asyncio.Runner(loop_factory=Clockwork) as loop:
-            loop.run(main())
-        assert lines == [
-            "waiting 18 s: attempt 3 of 6 follows; the last error: busy 1",
-            "waiting 36 s: attempt 4 of 6 follows; the last error: busy 2",
-            "waiting 50 s: attempt 5 of 6 follows; the last error: busy 3",
-        ]
-        assert len(replies(tmp_path)) == 1
+    with asyncio.Runner(loop_factory=Clockwork) as loop:
+        loop.run(main())
+    assert lines == [
+        f"waiting {seconds} s: attempt {attempt} of 6 follows; the last error: busy {attempt - 2}"
+        for seconds, attempt in ((18, 3), (36, 4), (50, 5))
+    ]
+    assert len(replies(tmp_path)) == 1
 
 
-class TestStopping:
-    def test_stop_sends_no_more_requests_and_stores_pending_replies(self, tmp_path: Path) -> None:
-        provider = Tiny(seconds=0.3)
-        runner = start(tmp_path, provider, (BASE, 50), stop_after=0.1)
-        assert runner.why == "interrupted"
-        assert runner.tally.requests == runner.tally.done == QUICK.concurrency
-        assert len(replies(tmp_path)) == QUICK.concurrency
-
-    def test_stop_does_not_wait_for_scheduled_retries(self, tmp_path: Path) -> None:
-        options = replace(QUICK, first_wait=3600, longest_wait=3600)
-        runner = start(tmp_path, failing(99), (BASE, 50), options=options, stop_after=0.2)
-        assert runner.tally.requests == QUICK.concurrency
-
-    def test_stop_waits_for_pending_requests_at_most_the_grace_period(self, tmp_path: Path) -> None:
-        runner = start(tmp_path, Tiny(seconds=3600), (BASE, 50), options=replace(QUICK, grace=0.1), stop_after=0.1)
-        assert runner.tally.done == 0
-
-    def test_second_stop_cancels_pending_requests(self, tmp_path: Path) -> None:
-        async def main() -> Runner:
-            store, runner = runner_of(tmp_path, Tiny(seconds=3600), SCENES, (BASE, 50), options=Options(grace=3600))
-            with store:
-                loop = asyncio.get_running_loop()
-                loop.call_later(0.1, runner.stop, "interrupted")
-                loop.call_later(0.2, runner.stop, "interrupted")
-                async with asyncio.timeout(30):
-                    await runner.run()
-            return runner
-
-        assert asyncio.run(main()).why == "interrupted"
+@pytest.mark.parametrize(
+    ("provider", "options", "stops", "done"),
+    [
+        pytest.param(Tiny(seconds=0.3), {}, (0.1,), QUICK.concurrency, id="pending replies are stored"),
+        pytest.param(failing(99), {"first_wait": 3600, "longest_wait": 3600}, (0.2,), 0, id="no wait for retries"),
+        pytest.param(Tiny(seconds=3600), {"grace": 0.1}, (0.1,), 0, id="no wait after the grace period"),
+        pytest.param(Tiny(seconds=3600), {"grace": 3600}, (0.1, 0.2), 0, id="no wait after a second stop"),
+    ],
+)
+def test_stop_sends_no_more_requests_and_waits_only_for_pending_requests(
+    tmp_path: Path, provider: Tiny, options: dict[str, float], stops: tuple[float, ...], done: int
+) -> None:
+    runner = start(tmp_path, provider, (BASE, 50), options=replace(QUICK, **options), stops=stops)
+    assert (runner.why, runner.tally.requests) == ("interrupted", QUICK.concurrency)
+    assert len(replies(tmp_path)) == runner.tally.done == done

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from spotball_adapters.providers.protocol import Answer, Reply
 from spotball_adapters.runs.plan import Ask
-from spotball_adapters.runs.store import STORE, ReplyStore, peek
+from spotball_adapters.runs.store import ReplyStore, peek
 from spotball_adapters.runs.store_schema import SCHEMA
 from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
+from tests.adapters.run_process import query
 from tests.adapters.tiny import BASE, CHAIN
 from tests.builders import scene
 from tests.failures import raises
@@ -34,63 +35,50 @@ def write(store: ReplyStore, *records: AnswerRecord) -> list[BaseException | Non
     return told
 
 
-def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0, image: str = "1") -> AnswerRecord:
-    ask = Ask(scene(image), CHAIN, step, samples)
+def record(*texts: str, samples: tuple[int, ...] = (1, 2, 3), step: int = 0) -> AnswerRecord:
+    ask = Ask(scene("1"), CHAIN, step, samples)
     replies = tuple(Reply(text, "stop", "end_turn") for text in texts)
     return AnswerRecord(ask, Answer(replies, "tiny-1", 100, 7), "2030-01-01T00:00:00.000+00:00", 0.25, 2, "abcd")
 
 
-class TestIdentity:
-    def test_claim_with_the_same_identity_succeeds_twice(self, tmp_path: Path) -> None:
-        for _ in range(2):
-            with ReplyStore(tmp_path / "run") as store:
-                store.claim(IDENTITY)
-                assert store.identity() == IDENTITY
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ReplyStore]:
+    with ReplyStore(tmp_path) as opened:
+        yield opened
 
-    def test_claim_with_another_identity_lists_the_differences_and_changes_nothing(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            store.claim(IDENTITY)
+
+class TestIdentity:
+    def test_claim_may_change_the_identity_before_the_first_reply_and_then_repeat_it_or_add_a_prompt(
+        self, tmp_path: Path
+    ) -> None:
+        for identity in ({"provider": "another"}, IDENTITY, IDENTITY):
+            with ReplyStore(tmp_path / "run") as store:
+                store.claim(identity)
+                assert store.identity() == identity
+        with ReplyStore(tmp_path / "run") as store:
             write(store, record("D5"))
-            other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
-            other["prompt base"] = {"version": "2", "digest": "cd"}
-            with raises(OptionError, "different-settings") as error:
-                store.claim(other)
-            assert store.identity() == IDENTITY
+            store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
+            assert set(store.identity()) == {*IDENTITY, "prompt cue"}
+
+    def test_claim_with_another_identity_lists_the_differences_and_changes_nothing(self, store: ReplyStore) -> None:
+        store.claim(IDENTITY)
+        write(store, record("D5"))
+        other = {**IDENTITY, "temperature": 0.8, "base_url": "http://x/v1", "new": 1}
+        other["prompt base"] = {"version": "2", "digest": "cd"}
+        with raises(OptionError, "different-settings") as error:
+            store.claim(other)
+        assert store.identity() == IDENTITY
         said = str(error.value)
         for part in ("temperature: 0.6 -> 0.8", "base_url: ", "-> http://x/v1", "prompt base: ", "ab -> ", "cd"):
             assert part in said
         assert "provider" not in said
 
-    def test_claim_may_add_a_prompt(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            store.claim(IDENTITY)
-            store.claim({**IDENTITY, "prompt cue": {"version": "1", "digest": "ef"}})
-            assert set(store.identity()) == {*IDENTITY, "prompt cue"}
-
-    def test_claim_may_change_the_identity_before_the_first_reply(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            store.claim(IDENTITY)
-            store.claim({"provider": "another"})
-            assert store.identity() == {"provider": "another"}
-
-    def test_store_of_a_later_version_is_an_error(self, tmp_path: Path) -> None:
-        with sqlite3.connect(tmp_path / STORE) as connection:
-            connection.execute("PRAGMA user_version = 99")
-        with raises(StoreError, "newer-version"):
-            ReplyStore(tmp_path)
-
-    def test_store_file_that_is_not_a_database_is_an_error(self, tmp_path: Path) -> None:
-        (tmp_path / STORE).write_text("mine, and long enough not to be taken for an empty one " * 9)
-        with raises(StoreError, "damaged-store"):
-            ReplyStore(tmp_path)
-
     @pytest.mark.parametrize("of", [ReplyStore, peek])
-    def test_folder_with_other_files_is_an_error(self, tmp_path: Path, of: object) -> None:
+    def test_folder_with_other_files_is_an_error(self, tmp_path: Path, of: Callable[[Path], object]) -> None:
         (tmp_path / "notes.txt").write_text("mine")
-        with raises(OptionError, "output-exists:--out"):
-            of(tmp_path)  # type: ignore[operator]
-        with raises(OptionError, "output-exists:--out"):
-            of(tmp_path / "notes.txt")  # type: ignore[operator]
+        for path in (tmp_path, tmp_path / "notes.txt"):
+            with raises(OptionError, "output-exists:--out"):
+                of(path)
         assert {path.name for path in tmp_path.iterdir()} == {"notes.txt"}
 
 
@@ -112,57 +100,50 @@ class TestOneAtATime:
         with ReplyStore(tmp_path):
             pass
 
-    def test_lock_is_released_if_the_store_cannot_be_opened(self, tmp_path: Path) -> None:
-        (tmp_path / STORE).write_text("no store at all, and long enough not to be taken for an empty one " * 9)
+    def test_store_of_a_later_version_is_an_error_and_releases_its_lock(self, tmp_path: Path) -> None:
+        query(tmp_path, "PRAGMA user_version = 99")
         for _ in range(2):
-            with raises(StoreError, "damaged-store"):
+            with raises(StoreError, "newer-version"):
                 ReplyStore(tmp_path)
 
 
 class TestReplies:
-    def test_replies_are_read_back_unchanged(self, tmp_path: Path) -> None:
+    def test_replies_are_read_back_unchanged(self, store: ReplyStore) -> None:
         texts = ("D5\x00\nwith a NUL", "", "D5 \U0001f44d 'quoted' \u2028")
-        with ReplyStore(tmp_path) as store:
-            assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
-            assert store.texts("soccer", "1", "chain", range(1, 9)) == {
-                (0, 1): texts[0],
-                (0, 2): texts[1],
-                (0, 3): texts[2],
-                (2, 4): "D5",
-            }
-            assert list(store.finals("chain", 2)) == [
-                ("soccer", "1", 4, "D5", "stop"),
-                ("soccer", "1", 9, "D6", "stop"),
-            ]
-            assert store.done() == {("soccer", "1", "chain", 0): 0b1110, ("soccer", "1", "chain", 2): 1 << 4 | 1 << 9}
-            assert store.tokens() == (2, 200, 14)
-            assert peek(tmp_path) == (store.done(), {})
+        assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
+        first = {(0, sample): text for sample, text in enumerate(texts, start=1)}
+        assert store.texts("soccer", "1", "chain", range(1, 9)) == {**first, (2, 4): "D5"}
+        assert list(store.finals("chain", 2)) == [("soccer", "1", 4, "D5", "stop"), ("soccer", "1", 9, "D6", "stop")]
+        assert store.done() == {("soccer", "1", "chain", 0): 0b1110, ("soccer", "1", "chain", 2): 1 << 4 | 1 << 9}
+        assert store.tokens() == (2, 200, 14)
+        assert peek(store.path.parent) == (store.done(), {})
 
-    def test_lone_surrogates_are_replaced_and_pairs_are_joined(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            assert write(store, record("D5 \ud800", "\ud83d\udc4d")) == [None]
-            assert store.texts("soccer", "1", "chain", [1, 2]) == {(0, 1): "D5 \ufffd", (0, 2): "\U0001f44d"}
+    def test_fewer_replies_than_samples_are_stored_for_the_first_samples_with_surrogates_replaced_or_joined(
+        self, store: ReplyStore
+    ) -> None:
+        assert write(store, record("D5 \ud800", "\ud83d\udc4d", samples=(2, 3, 4))) == [None]
+        assert store.texts("soccer", "1", "chain", range(9)) == {(0, 2): "D5 \ufffd", (0, 3): "\U0001f44d"}
+        assert store.done() == {("soccer", "1", "chain", 0): 0b1100}
 
-    def test_fewer_replies_than_samples_are_stored_for_the_first_samples(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            write(store, record("D5", samples=(2, 3, 4)))
-            assert store.done() == {("soccer", "1", "chain", 0): 1 << 2}
+    def test_duplicate_reply_is_an_error_and_later_replies_are_not_stored(self, store: ReplyStore) -> None:
+        write(store, record("first", samples=(1,)))
+        told = write(store, record("new", "again", samples=(7, 1)), record("later", samples=(8,)))
+        assert all("UNIQUE" in str(failure) for failure in told)
+        assert store.texts("soccer", "1", "chain", [1, 7, 8]) == {(0, 1): "first"}
+        assert store.tokens()[0] == 1
 
-    def test_duplicate_reply_is_an_error_and_later_replies_are_not_stored(self, tmp_path: Path) -> None:
-        with ReplyStore(tmp_path) as store:
-            write(store, record("first", samples=(1,)))
-            told = write(store, record("new", "again", samples=(7, 1)), record("later", samples=(8,)))
-            assert all("UNIQUE" in str(failure) for failure in told)
-            assert store.texts("soccer", "1", "chain", [1, 7, 8]) == {(0, 1): "first"}
-            assert store.tokens()[0] == 1
+    def test_replies_are_stored_separately_per_prompt(self, store: ReplyStore) -> None:
+        base = AnswerRecord(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
+        write(store, base, record("y", samples=(1,)))
+        assert store.texts("soccer", "1", "base", [1]) == {(0, 1): "x"}
+        assert len(store.done()) == 2
 
-    def test_writer_calls_back_from_its_own_thread(self, tmp_path: Path) -> None:
+    def test_writer_calls_back_from_its_own_thread(self, store: ReplyStore) -> None:
         threads = set()
-        with ReplyStore(tmp_path) as store:
-            session = store.start_session({}, {})
-            writer = ReplyWriter(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
-            writer.put(record("D5"))
-            writer.close()
+        session = store.start_session({}, {})
+        writer = ReplyWriter(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
+        writer.put(record("D5"))
+        writer.close()
         assert len(threads) == 1
         assert threading.main_thread() not in threads
 
@@ -176,36 +157,21 @@ def test_sessions_are_stored_with_options_packages_and_outcome(tmp_path: Path) -
         first = store.start_session({"concurrency": 8}, {"httpx": "1.0"})
         store.end_session("finished")
         assert store.start_session({}, {}) == first + 1
-    with sqlite3.connect(tmp_path / STORE) as connection:
-        rows = connection.execute(
-            "SELECT session, outcome, options, packages, ended > started FROM sessions"
-        ).fetchall()
+    rows = query(tmp_path, "SELECT session, outcome, options, packages, ended > started FROM sessions")
     assert rows[0] == (1, "finished", '{"concurrency": 8}', '{"httpx": "1.0"}', rows[0][4])
     assert rows[1][1:] == (None, "{}", "{}", None)
 
 
-def test_keep_parsed_replaces_earlier_results(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path) as store:
-        key = ("soccer", "1", "base", 1)
-        store.keep_parsed({key: (None, "no cell"), ("soccer", "1", "base", 2): ("D5", None)})
-        store.keep_parsed({key: ("D6", None)})
-        assert store.parsed() == {key: ("D6", None), ("soccer", "1", "base", 2): ("D5", None)}
+def test_keep_parsed_replaces_earlier_results(store: ReplyStore) -> None:
+    key = ("soccer", "1", "base", 1)
+    store.keep_parsed({key: (None, "no cell"), ("soccer", "1", "base", 2): ("D5", None)})
+    store.keep_parsed({key: ("D6", None)})
+    assert store.parsed() == {key: ("D6", None), ("soccer", "1", "base", 2): ("D5", None)}
 
 
-def test_schema_documents_the_created_tables(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path):
-        pass
-    with sqlite3.connect(tmp_path / STORE) as connection:
-        for name, table in SCHEMA.tables.items():
-            made = connection.execute(f"PRAGMA table_info({name})").fetchall()
-            assert [column[1] for column in made] == [column.name for column in table.columns]
-            assert [column[1] for column in made if column[5]] == list(table.key)
-            assert all(column.meaning for column in table.columns)
-
-
-def test_replies_are_stored_separately_per_prompt(tmp_path: Path) -> None:
-    with ReplyStore(tmp_path) as store:
-        base = AnswerRecord(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
-        write(store, base, record("y", samples=(1,)))
-        assert store.texts("soccer", "1", "base", [1]) == {(0, 1): "x"}
-        assert len(store.done()) == 2
+def test_schema_documents_the_created_tables(store: ReplyStore) -> None:
+    for name, table in SCHEMA.tables.items():
+        made = query(store.path.parent, f"PRAGMA table_info({name})")
+        assert [column[1] for column in made] == [column.name for column in table.columns]
+        assert [column[1] for column in made if column[5]] == list(table.key)
+        assert all(column.meaning for column in table.columns)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-from playwright.sync_api import BrowserContext, Locator, expect
+import pytest
+
+pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
+
+from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, Route as Route, expect
 
 from spotball_adapters.study.events import Event
 from spotball_adapters.study.progress import ParticipantProgress, replay
 from spotball_adapters.study.setup.design import load
-from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.store import Participant, reading
-from tests.adapters.study.made import address_of, change, study
+from tests.adapters.study.made import change, choices, study
 
 CODE = "SECRET-CODE-17"
 LINK = f"https://app.prolific.com/submissions/complete?cc={CODE}"
@@ -27,59 +24,42 @@ LINK = f"https://app.prolific.com/submissions/complete?cc={CODE}"
 
 def clicks_study(folder: Path, **changes: str) -> Path:
     """Create a study of four images, two checks, one practice item and one explanation; the ball is in C2."""
-    return study(
-        folder,
-        images=6,
-        checks=2,
-        listed=4,
-        changes={
-            "explanations = 4": "explanations = 1",
-            '# url = "https://app.prolific.com/submissions/complete?cc=XXXXXXXX"': f'url = "{LINK}"',
-            **changes,
-        },
-    )
+    completion = {'# url = "https://app.prolific.com/submissions/complete?cc=XXXXXXXX"': f'url = "{LINK}"'}
+    return study(folder, listed=4, changes={"explanations = 4": "explanations = 1", **completion, **changes})
 
 
 def choice_study(folder: Path, *, options: str = "cup+vase+bowl", **changes: str) -> Path:
     """Create a choice study of four photos; the last is a check and practice, and the first option is right."""
-    data, out = folder / "data", folder / "study"
-    data.mkdir(parents=True)
-    rows = []
-    for number in range(1, 5):
-        Image.new("RGB", (448, 448), (40 * number, 90, 120)).save(data / f"{number}.png")
-        list_id = -1 if number == 4 else 0
-        rows.append([number, "front", 1, options, f"{number}.png", options.split("+")[0], list_id])
-    with (data / "stimuli.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(
-            [["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "list_id"], *rows]
-        )
-    init_study(data, out, task="choice")
+    out = choices(folder, photos=3, checks=1, lists=1, options=options)
     change(out, changes)
     return out
 
 
-@contextmanager
-def serving_at(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Run `spotball study serve` at a fixed port, so that it can be killed and restarted."""
-    line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", str(port)]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=os.environ) as child:
-        try:
-            address_of(child)
-            yield child
-        finally:
-            child.kill()
-            child.communicate(timeout=60)
+def fits(page: Page) -> None:
+    """Check that the page is not wider than its window."""
+    wide, inner = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= inner
+
+
+def box(locator: Locator) -> FloatRect:
+    """Return place and size of a visible element."""
+    found = locator.bounding_box()
+    assert found
+    return found
 
 
 class Visitor:
     """A visitor of the page. Methods wait until their action is possible, as people do."""
 
-    def __init__(self, context: BrowserContext, address: str, query: str = "") -> None:
-        self.context, self.address = context, address
+    def __init__(self, context: BrowserContext, address: str, query: str, folder: Path, errors: list[str]) -> None:
+        self.context, self.address, self.folder, self.errors = context, address, folder, errors
         self.page = context.new_page()
-        self.errors: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(f"{address}/{query}")
+
+    def tab(self, query: str = "") -> Visitor:
+        """Open the page in another tab of the same browser."""
+        return Visitor(self.context, self.address, query, self.folder, self.errors)
 
     # What the page shows --------------------------------------------------------------------------------------------
 
@@ -88,6 +68,14 @@ class Visitor:
 
     def where(self, text: str) -> None:
         expect(self.page.locator("#where")).to_have_text(text)
+
+    def image(self, number: int, of: int = 6) -> None:
+        """Wait until this image, numbered from 1, is visible and can be clicked."""
+        self.where(f"Image {number} of {of}")
+        self.ready()
+
+    def feedback(self, text: str) -> None:
+        expect(self.page.locator(".feedback")).to_contain_text(text)
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
@@ -98,6 +86,24 @@ class Visitor:
     def ready(self) -> None:
         """Wait until the picture is visible and can be clicked."""
         expect(self.page.locator(".grid:not([aria-busy]), .option[aria-disabled=false]").first).to_be_visible()
+
+    def only(self) -> tuple[ParticipantProgress, list[Event]]:
+        """Return the stored progress (by the server's rules) and events of the study's only participant."""
+        ((participant, events),) = stored(self.folder)
+        design = load(self.folder)
+        return replay(participant.trials, events, design.item_type, design.surveys), events
+
+    def ends(self) -> tuple[ParticipantProgress, list[Event]]:
+        """Wait for the end of the study, and return what `only` returns."""
+        self.heading("Thank you. You are done.")
+        progress, events = self.only()
+        assert progress.stage == "finished"
+        return progress, events
+
+    def shows(self, number: int, *chosen: str) -> None:
+        """Wait until this image is visible, and check which cells are chosen."""
+        self.image(number)
+        assert self.chosen() == list(chosen)
 
     def chosen(self) -> list[str]:
         return [text for text in self.page.locator(".slots span").all_text_contents() if text != "–"]
@@ -121,9 +127,22 @@ class Visitor:
 
     # What the visitor does --------------------------------------------------------------------------------------------
 
-    def agree(self) -> None:
+    def agree(self, then: str = "") -> None:
+        """Give consent, and wait for a heading."""
         self.page.get_by_role("checkbox").check()
         self.button("Take part").click()
+        if then:
+            self.heading(then)
+
+    def try_it(self) -> None:
+        """Go from consent to the first practice item."""
+        self.agree("Instructions")
+        self.button("Try it").click()
+        self.ready()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
 
     def click(self, *cells: tuple[int, int]) -> None:
         self.ready()
@@ -135,12 +154,10 @@ class Visitor:
 
     def practice(self) -> None:
         """Go from consent to the first image."""
-        self.agree()
-        self.heading("Instructions")
-        self.button("Try it").click()
+        self.try_it()
         self.click((3, 2), (3, 2), (1, 1))
         self.confirm()
-        expect(self.page.locator(".feedback")).to_contain_text("The ball was in C2.")
+        self.feedback("The ball was in C2.")
         self.button("Start").click()
         self.ready()
 
@@ -154,13 +171,25 @@ class Visitor:
         self.button("Continue").click()
         return True
 
+    def answer(self, *cells: tuple[int, int]) -> None:
+        """Choose cells, confirm, and explain if asked."""
+        self.click(*cells)
+        self.confirm()
+        self.explain_if_asked()
+
     def images(self, numbers: range, *, cells: tuple[tuple[int, int], ...] = ((3, 2), (2, 4), (6, 10))) -> None:
         """Answer these images, numbered from 1."""
         for number in numbers:
             self.where(f"Image {number} of 6")
-            self.click(*cells)
-            self.confirm()
-            self.explain_if_asked()
+            self.answer(*cells)
+
+    def finish(self, first: int = 1) -> tuple[ParticipantProgress, list[Event]]:
+        """Answer all images from this one, and return what `ends` returns."""
+        self.images(range(first, 7))
+        return self.ends()
+
+
+Visit = Callable[..., Visitor]
 
 
 # What is stored ------------------------------------------------------------------------------------------------
@@ -176,18 +205,11 @@ def stored(folder: Path) -> list[tuple[Participant, list[Event]]]:
     return found
 
 
-def only(folder: Path) -> tuple[ParticipantProgress, list[Event]]:
-    """Return the progress (by the server's rules) and the events of the only participant."""
-    ((participant, events),) = stored(folder)
-    return replay(participant.trials, events, load(folder).item_type), events
-
-
 def kinds(events: list[Event]) -> list[str]:
     return [event.kind for event in events]
 
 
 def clicks_of(events: list[Event], trial: int) -> list[tuple[Any, Any]]:
     """Return the cells that were clicked on a trial, in order."""
-    return [
-        (event.value["row"], event.value["col"]) for event in events if event.kind == "click" and event.trial == trial
-    ]
+    values = (event.value for event in events if event.kind == "click" and event.trial == trial)
+    return [(value["row"], value["col"]) for value in values]

@@ -33,15 +33,23 @@ def visit(browser: Any, served: Callable[[Path], str]) -> Iterator[Callable[...,
     """Yield a function that opens a page in a new context: visit(folder, query="", address=None, **context)."""
     from tests.adapters.study.browsing import Visitor
 
-    visitors, contexts = [], []
+    contexts: list[Any] = []
+    errors: list[str] = []
 
     def opened(folder: Path, *, query: str = "", address: str | None = None, **context: Any) -> Visitor:
         contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **context}))
         contexts[-1].set_default_timeout(15_000)
-        visitors.append(Visitor(contexts[-1], address or served(folder), query))
-        return visitors[-1]
+        return Visitor(contexts[-1], address or served(folder), query, folder, errors)
 
     yield opened
     for context in contexts:
         context.close()
-    assert [visitor.errors for visitor in visitors] == [[]] * len(visitors)
+    assert not errors
+
+
+@pytest.fixture
+def visitor(visit: Callable[..., Any], tmp_path: Path) -> Any:
+    """Return a visitor of the study of `browsing.clicks_study`."""
+    from tests.adapters.study.browsing import clicks_study
+
+    return visit(clicks_study(tmp_path))

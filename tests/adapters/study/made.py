@@ -10,14 +10,14 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 from PIL import Image
 
-from spotball_adapters.study.events import Event, StudyTrial
+from spotball_adapters.study.events import Event
 from spotball_adapters.study.server.serve import in_background, opened
 from spotball_adapters.study.setup.config import CONFIG
 from spotball_adapters.study.setup.init import init_study
@@ -27,6 +27,9 @@ from tests.builders import scene
 VIEWPORT = [1280, 720, 2]
 
 Json = dict[str, Any]
+
+START: Json = {"consent": True, "viewport": VIEWPORT}
+"""What a browser sends when a participant gives consent."""
 
 LENIENT = {
     # Tests start up to 200 participants at once from one address.
@@ -68,40 +71,43 @@ def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: A
     if listed is None:
         images, checks = kwargs.get("images", 6), kwargs.get("checks", 2)
         names = [str(number) for number in range(1, images + 1)]
-        text = (out / CONFIG).read_text(encoding="utf-8")
-        text = re.sub(r"^images = .*$", f"images = {json.dumps(names)}", text, flags=re.MULTILINE)
-        text = re.sub(r"^practice = .*$", f'practice = ["{images + checks + 1}"]', text, flags=re.MULTILINE)
-        (out / CONFIG).write_text(text, encoding="utf-8")
+        rewrite(out / CONFIG, r"^images = .*$", f"images = {json.dumps(names)}")
+        rewrite(out / CONFIG, r"^practice = .*$", f'practice = ["{images + checks + 1}"]')
     change(out, {**LENIENT, **(changes or {})})
     return out
 
 
-def choices(folder: Path) -> Path:
-    """Create a choice study with two lists of four photos, and three checks."""
+def choices(
+    folder: Path, *, photos: int = 8, checks: int = 3, lists: int = 2, options: str = "cup+vase+kettle"
+) -> Path:
+    """Create a choice study of photos that are dealt to lists, and of checks; the first option is right."""
     data = folder / "data"
     data.mkdir()
     with (data / "stimuli.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "list_id"])
-        for number in range(11):
+        for number in range(photos + checks):
             Image.new("RGB", (300, 200), (number, 9, 9)).save(data / f"{number}.png")
-            group = -1 if number >= 8 else number % 2
-            writer.writerow([number, "front", 1, "cup+vase+kettle", f"{number}.png", "cup", group])
+            group = -1 if number >= photos else number % lists
+            writer.writerow([number, "front", 1, options, f"{number}.png", options.split("+")[0], group])
     init_study(data, folder / "study", task="choice")
     return folder / "study"
 
 
-def change(folder: Path, changes: Mapping[str, str]) -> None:
-    """Replace text in study.toml."""
-    text = (folder / CONFIG).read_text(encoding="utf-8")
+def change(folder: Path, changes: Mapping[str, str], *, file: str | Path = CONFIG) -> None:
+    """Replace text in study.toml or in another file of the folder."""
+    text = (folder / file).read_text(encoding="utf-8")
     for before, after in changes.items():
         assert before in text
         text = text.replace(before, after)
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+    (folder / file).write_text(text, encoding="utf-8")
 
 
-def new_id() -> str:
-    return str(uuid.uuid4())
+def rewrite(path: Path, pattern: str, becomes: str, *, flags: int = re.MULTILINE) -> None:
+    """Replace all matches of a pattern in a file."""
+    text, n = re.subn(pattern, becomes, path.read_text(encoding="utf-8"), flags=flags)
+    assert n
+    path.write_text(text, encoding="utf-8")
 
 
 def middle(row: int, col: int, *, rows: int = 6, cols: int = 10) -> Json:
@@ -111,20 +117,14 @@ def middle(row: int, col: int, *, rows: int = 6, cols: int = 10) -> Json:
 
 def sent(seq: int, kind: str, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Json:
     """Return an event in the form a browser sends."""
-    return {
-        "seq": seq,
-        "event": new_id(),
-        "kind": kind,
-        "trial": trial,
-        "value": value,
-        "elapsed_ms": elapsed,
-        "viewport": VIEWPORT,
-    }
+    fields = {"kind": kind, "trial": trial, "value": value, "elapsed_ms": elapsed, "viewport": VIEWPORT}
+    return {"seq": seq, "event": str(uuid.uuid4()), **fields}
 
 
 def stored(seq: int, kind: Any, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Event:
     """Return an event in the form the store returns."""
-    return Event(seq, new_id(), kind, trial, value, elapsed, (1280, 720, 2), f"2030-01-01T00:00:{seq:02}.000+00:00")
+    at = f"2030-01-01T00:00:{seq:02}.000+00:00"
+    return Event(seq, str(uuid.uuid4()), kind, trial, value, elapsed, (1280, 720, 2), at)
 
 
 class Person:
@@ -136,8 +136,7 @@ class Person:
 
     def start(self) -> httpx.Response:
         """Give consent, and keep the state that the server returns."""
-        body = {"consent": True, "prolific": self.prolific, "viewport": VIEWPORT}
-        response = self.client.post("/api/start", json=body)
+        response = self.client.post("/api/start", json={**START, "prolific": self.prolific})
         if response.is_success:
             self.state = response.json()
         return response
@@ -156,15 +155,19 @@ class Person:
             self.state["seq"] = response.json()["seq"]
         return response
 
+    def send(self, kind: str, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> httpx.Response:
+        """Send the next event."""
+        return self.post(sent(self.state["seq"] + 1, kind, trial, elapsed, **value))
+
     def do(self, kind: str, trial: int | None = None, elapsed: float = 0.0, **value: Any) -> Json:
         """Send the next event, which the server must accept."""
-        response = self.post(sent(self.state["seq"] + 1, kind, trial, elapsed, **value))
+        response = self.send(kind, trial, elapsed, **value)
         assert response.status_code == 200, response.text
         answer: Json = response.json()
         return answer
 
-    def answer(self, item: Json, *, row: int = 3, col: int = 2) -> Json:
-        """Answer an item: click a cell, confirm, and explain if required. Return the server's last answer."""
+    def answer(self, item: Json, *, row: int = 3, col: int = 2, text: str | None = "They all look there.") -> Json:
+        """Answer an item: click a cell, confirm, and explain with a text. Return the server's last answer."""
         trial = item["trial"]
         self.do("shown", trial)
         if item["type"] == "choice":
@@ -173,8 +176,8 @@ class Person:
             for number in range(item["clicks"]):
                 self.do("click", trial, 300.0 * (number + 1), **middle(row, col))
             told = self.do("answer", trial, 1500.0, cells=[[row, col]] * item["clicks"])
-        if item["explain"]:
-            told = self.do("explanation", trial, 9000.0, text="They all look there.")
+        if item["explain"] and text is not None:
+            told = self.do("explanation", trial, 9000.0, text=text)
         return told
 
     def to_trials(self) -> None:
@@ -185,12 +188,20 @@ class Person:
         if self.state["practice"]:
             self.do("stage", stage="practice")
 
-    def whole(self) -> None:
-        """Complete the whole study."""
+    def begin(self) -> Person:
+        """Give consent, and go to the first image."""
         self.start()
         self.to_trials()
+        return self
+
+    def finish(self, *, row: int = 3, col: int = 2) -> None:
+        """Answer all images."""
         for item in self.state["trials"]:
-            self.answer(item)
+            self.answer(item, row=row, col=col)
+
+    def whole(self) -> None:
+        """Complete the whole study."""
+        self.begin().finish()
 
 
 @contextmanager
@@ -201,10 +212,25 @@ def running(folder: Path, *, password: str | None = None, proxies: Sequence[str]
 
 
 @contextmanager
-def serving(folder: Path, *, env: Mapping[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run `spotball study serve` as a process on a free port; yield its address and the process."""
-    line = [sys.executable, "-m", "spotball_core", "study", "serve", str(folder), "--port", "0"]
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})}) as child:
+def people(folder: Path, *ids: Json | None, **options: Any) -> Iterator[list[Person]]:
+    """Run a study's server like `running`, and yield one participant per platform id, each with their own client."""
+    with running(folder, **options) as url, ExitStack() as stack:
+        yield [Person(stack.enter_context(httpx.Client(base_url=url)), prolific=one) for one in ids]
+
+
+def serve_line(*arguments: str | Path, port: int = 0) -> list[str]:
+    """Return the command line of `spotball study serve`, by default at a free port."""
+    return [sys.executable, "-m", "spotball_core", "study", "serve", *map(str, arguments), "--port", str(port)]
+
+
+@contextmanager
+def serving(
+    *arguments: str | Path, port: int = 0, env: Mapping[str, str] | None = None, **options: Any
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run `spotball study serve` as a process with options of `Popen`; yield its address and the process."""
+    line = serve_line(*arguments, port=port)
+    env = {**os.environ, **(env or {})}
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=env, **options) as child:
         try:
             yield address_of(child), child
         finally:
@@ -221,13 +247,3 @@ def address_of(child: subprocess.Popen[str]) -> str:
         if found := re.search(r"(http://[^/]+)/$", line.strip()):
             return found[1]
     raise AssertionError(said)
-
-
-def keys(trials: list[StudyTrial]) -> list[str]:
-    """Return the images of trials."""
-    return [trial.image for trial in trials]
-
-
-def body(value: object) -> bytes:
-    """Return JSON in the form a browser sends."""
-    return json.dumps(value).encode()

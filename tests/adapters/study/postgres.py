@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_adapters.study.setup.config import CONFIG
+from tests.adapters.study.asked import add
 
 FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql*/bin", "/opt/homebrew/opt/postgresql*/bin")
 
@@ -62,7 +62,4 @@ def postgres_server() -> Iterator[str]:
 
 def use_postgres(study: Path, url: str, schema: str) -> Path:
     """Configure a study to store its data in a database."""
-    path = study / CONFIG
-    table = f'\n[database]\nurl = "{url}"\nschema_name = "{schema}"\n'
-    path.write_text(path.read_text(encoding="utf-8") + table, encoding="utf-8")
-    return study
+    return add(study, f'\n[database]\nurl = "{url}"\nschema_name = "{schema}"\n')

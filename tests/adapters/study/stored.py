@@ -1,19 +1,25 @@
-"""Store participants directly, in the form in which the server stores them."""
+"""Store participants directly, in the form in which the server stores them; read answers with SQL; run commands."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import sqlite3
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typer.testing import CliRunner
 
+from spotball_adapters.cli.study import study as app
 from spotball_adapters.study.events import Event, StudyTrial
-from spotball_adapters.study.progress import replay
+from spotball_adapters.study.progress import Stage, replay
+from spotball_adapters.study.results.participations import GivenAnswer, Participation
 from spotball_adapters.study.server.sessions import PROLIFIC
 from spotball_adapters.study.server.wire import read_event
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
@@ -30,6 +36,8 @@ from spotball_adapters.study.store import (
     insert_participant,
 )
 from spotball_core.version import version
+
+BALL = ("C2", "C3")
 
 
 def simulate(study: Path, n: int, *, seed: int = 0, population: Population | None = None) -> list[str]:
@@ -103,3 +111,42 @@ class Clock:
 
     def _now(self) -> str:
         return self._clock.now.isoformat(timespec="milliseconds")
+
+
+def given(
+    *said: str, check: bool = False, seconds: float = 10.0, ball: Sequence[str] = BALL, image: str = "1"
+) -> GivenAnswer:
+    """Return an answer; its clicks are hits if they are in a cell of the ball."""
+    hits = tuple(cell in ball for cell in said) if ball else ()
+    return GivenAnswer(order=1, sport="soccer", image=image, check=check, choices=said, hits=hits, seconds=seconds)
+
+
+def person(
+    *answers: GivenAnswer, name: str = "p", at: str = "soccer", stage: Stage = "finished", minutes: float | None = None
+) -> Participation:
+    """Return a participant who gave these answers."""
+    return Participation(name, at, stage, answers, minutes)
+
+
+def confirmed(study: Path) -> Iterator[tuple[str, dict[str, Any], list[list[int]]]]:
+    """Yield label, trial and cells of each confirmed answer except practice, directly from the file."""
+    with closing(sqlite3.connect(study / "study.sqlite")) as connection:
+        rows = connection.execute(
+            "SELECT participant, trials, trial, value FROM events JOIN participants ON participant_id = id "
+            "WHERE kind = 'answer' AND trial >= 0 ORDER BY id, seq"
+        )
+        for label, trials, number, value in rows:
+            (trial,) = [one for one in json.loads(trials) if one["trial"] == number]
+            yield label, trial, json.loads(value)["cells"]
+
+
+def label(row: int, col: int) -> str:
+    """Return a cell's label on the grid of the paper."""
+    return f"{'ABCDEF'[row - 1]}{col}"
+
+
+def command(*arguments: str | Path) -> str:
+    """Run `spotball study` in this process, and return its standard error. Exceptions are not caught."""
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stderr

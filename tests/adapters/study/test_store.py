@@ -1,4 +1,4 @@
-"""Test the two files of a study: locking, content, and the writer thread."""
+"""Test the two files of a study: locking, content, and the writer thread; and the settings of a database."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from spotball_adapters.study.databases import DatabaseConfig, database_of
 from spotball_adapters.study.events import StudyTrial
 from spotball_adapters.study.server.writer import AT_ONCE, EventWriter
+from spotball_adapters.study.setup.check import check
 from spotball_adapters.study.store import (
     Identity,
     Participant,
@@ -25,69 +27,70 @@ from spotball_adapters.study.store import (
     reading,
 )
 from spotball_adapters.study.tables import IDENTITIES, STUDY
-from spotball_core.errors import OptionError
+from spotball_core.errors import InputError, MissingExtraError, OptionError, SpotballError
 from spotball_core.service.sqlite_file import StoreError
-from tests.adapters.study.made import stored
+from tests.adapters.study.made import stored, study
+from tests.adapters.study.postgres import use_postgres
 from tests.failures import raises
 
+URL = "postgresql://study@db.example.org/studies"
 AT = "2030-01-01T00:00:00.000+00:00"
 TRIALS = (StudyTrial(-1, "soccer", "9"), StudyTrial(0, "gaze", "1", explain=True, options=("cup", "vase")))
 
 
+def somebody(label: str, number: int = 0) -> Participant:
+    return Participant(number, label, "soccer", 2**63 - 1, TRIALS, AT, AT, None, "1.0")
+
+
 def begin(connection: sqlite3.Connection, label: str, token: bytes = b"") -> int:
-    somebody = Participant(0, label, "soccer", 2**63 - 1, TRIALS, AT, AT, None, "1.0")
-    return insert_participant(connection, somebody, token or label.encode())
+    return insert_participant(connection, somebody(label), token or label.encode())
 
 
 class TestStore:
     def test_participants_events_and_identities_are_read_back_unchanged(self, tmp_path: Path) -> None:
-        events = [
-            stored(1, "stage", stage="consent"),
-            stored(2, "shown", -1),
-            stored(3, "explanation", 0, 1.5, text="ä\0"),
-        ]
+        explained = stored(3, "explanation", 0, 1.5, text="ä\0")
+        events = [stored(1, "stage", stage="consent"), stored(2, "shown", -1), explained]
+        identity = Identity("k7m2q9xd", "prolific", "p", "s", "v")
         with StudyStore(tmp_path) as store:
             with store.study.transaction() as connection:
                 number = begin(connection, "k7m2q9xd", b"token")
                 insert_events(connection, number, events)
             with store.identities_file.transaction() as connection:
-                insert_identity(connection, Identity("k7m2q9xd", "prolific", "p", "s", "v"))
+                insert_identity(connection, identity)
             assert store.id_of(b"token") == number
             assert store.id_of(b"other") is None
         with reading(tmp_path) as reader:
-            (somebody,) = reader.participants()
-            assert somebody == Participant(number, "k7m2q9xd", "soccer", 2**63 - 1, TRIALS, AT, AT, None, "1.0")
-            assert reader.by_label("k7m2q9xd") == somebody
+            (found,) = reader.participants()
+            assert found == reader.by_label("k7m2q9xd") == somebody("k7m2q9xd", number)
             assert reader.by_label("x") is None
             assert reader.events(number) == events
-            assert reader.identities() == [Identity("k7m2q9xd", "prolific", "p", "s", "v")]
+            assert reader.identities() == [identity]
 
-    def test_store_files_use_wal_full_sync_and_foreign_keys(self, tmp_path: Path) -> None:
+    def test_store_files_are_safe_from_crashes_and_readable_only_by_their_owner(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store:
+            store.secret()
             for file in (store.study, store.identities_file):
                 assert file.rows("PRAGMA journal_mode") == [("wal",)]
                 assert file.rows("PRAGMA synchronous") == [(2,)]
                 assert file.rows("PRAGMA foreign_keys") == [(1,)]
+            files = [path for path in tmp_path.iterdir() if ".sqlite" in path.name]
+            assert {STUDY, f"{STUDY}-wal", IDENTITIES} <= {path.name for path in files}
+            assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
 
     def test_duplicate_event_violates_a_database_constraint(self, tmp_path: Path) -> None:
         first = stored(1, "shown", 0)
         with StudyStore(tmp_path) as store, store.study.transaction() as connection:
             number = begin(connection, "a")
             insert_events(connection, number, [first])
-            for again in (first, stored(1, "undo", 0)):
-                with pytest.raises(sqlite3.IntegrityError):
-                    insert_events(connection, number, [again])
             moved = type(first)(2, first.event, "shown", 0, {}, 0.0, first.viewport, AT)
-            with pytest.raises(sqlite3.IntegrityError):
-                insert_events(connection, number, [moved])
-            with pytest.raises(sqlite3.IntegrityError):
-                insert_events(connection, number + 1, [stored(1, "shown", 0)])
-
-    def test_duplicate_person_violates_a_database_constraint(self, tmp_path: Path) -> None:
-        with StudyStore(tmp_path) as store, store.identities_file.transaction() as connection:
-            insert_identity(connection, Identity("a", "prolific", "p", "s", "v"))
-            with pytest.raises(sqlite3.IntegrityError):
-                connection.execute("INSERT INTO identities VALUES ('b', 'prolific', 'p', 's2', 'v2')")
+            for participant, again in (
+                (number, first),
+                (number, stored(1, "undo", 0)),
+                (number, moved),
+                (number + 1, stored(1, "shown", 0)),
+            ):
+                with pytest.raises(sqlite3.IntegrityError):
+                    insert_events(connection, participant, [again])
 
     def test_secret_is_generated_once_and_kept(self, tmp_path: Path) -> None:
         with StudyStore(tmp_path) as store:
@@ -100,9 +103,8 @@ class TestStore:
         for name in (STUDY, IDENTITIES):
             with StudyStore(tmp_path):
                 pass
-            with sqlite3.connect(tmp_path / name) as connection:
+            with closing(sqlite3.connect(tmp_path / name)) as connection:
                 connection.execute("PRAGMA user_version = 99")
-            connection.close()
             with raises(StoreError, "newer-version"):
                 StudyStore(tmp_path)
             with raises(StoreError, "newer-version"), reading(tmp_path):
@@ -170,11 +172,8 @@ class TestWriter:
             futures.append(writer.do(lambda connection: begin(connection, "d")))
             gate.set()
             wait([first, *futures], timeout=10)
-            errors = [future.exception() for future in futures]
-            assert [type(error) for error in errors] == [
-                *(type(None), type(None), sqlite3.IntegrityError, type(None)),
-                *(ZeroDivisionError, type(None)),
-            ]
+            errors, none = [type(future.exception()) for future in futures], type(None)
+            assert errors == [none, none, sqlite3.IntegrityError, none, ZeroDivisionError, none]
             assert [one.participant for one in store.participants()] == ["a", "b", "c", "d"]
 
     def test_write_is_confirmed_only_after_the_commit(self, tmp_path: Path) -> None:
@@ -212,9 +211,45 @@ class TestWriter:
             assert len(store.events(1)) == 49
 
 
-def test_store_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
-    with StudyStore(tmp_path) as store:
-        store.secret()
-        files = [path for path in tmp_path.iterdir() if ".sqlite" in path.name]
-        assert {STUDY, f"{STUDY}-wal", IDENTITIES} <= {path.name for path in files}
-        assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+def test_database_is_none_without_a_table_and_a_pilot_has_a_separate_schema(tmp_path: Path) -> None:
+    assert database_of(tmp_path) is None
+    folder = study(tmp_path, images=2)
+    assert database_of(folder) is None
+    use_postgres(folder, URL, "mine")
+    (folder / "pilot-2").mkdir()
+    found = [database_of(one) for one in (folder, folder / "pilot-2")]
+    assert [config and config.schema_name for config in found] == ["mine", "mine_pilot_2"]
+
+
+@pytest.mark.parametrize(
+    ("url", "has_password"),
+    [
+        (URL, False),
+        ("postgresql://study:secret@db/studies", True),
+        ("postgresql://db/studies?password=secret", True),
+        ("postgresql://study@db:5432/studies", False),
+    ],
+)
+def test_password_in_a_database_url_is_hidden_and_reported(tmp_path: Path, url: str, has_password: bool) -> None:
+    config = DatabaseConfig(url=url)
+    assert config.has_password is has_password
+    assert "secret" not in config.place
+    found = "\n".join(check(use_postgres(study(tmp_path, images=2), url, "mine")))
+    assert ("database.url: the address contains a password" in found) is has_password
+
+
+@pytest.mark.parametrize("schema", ["Mine", "a b", "1a", "a;drop", "x" * 42, ""])
+def test_invalid_schema_name_is_an_error(tmp_path: Path, schema: str) -> None:
+    folder = use_postgres(study(tmp_path, images=2), URL, schema)
+    with raises(InputError, "invalid-value:database.schema_name"):
+        StudyStore(folder)
+
+
+def test_unreachable_database_is_an_error_that_hides_the_password(tmp_path: Path) -> None:
+    folder = use_postgres(study(tmp_path, images=2), f"postgresql://study:secret@/x?host={tmp_path}", "mine")
+    for open_it in (lambda: StudyStore(folder), lambda: reading(folder).__enter__()):
+        with pytest.raises(SpotballError) as caught:
+            open_it()
+        assert "secret" not in str(caught.value)
+        if not isinstance(caught.value, MissingExtraError):
+            assert caught.value.code == "unusable-store"

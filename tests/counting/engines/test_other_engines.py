@@ -33,25 +33,15 @@ def folder(tmp_path: Path) -> Path:
     shards.mkdir()
     cells = ["A1", "C2", None, "F10", "nowhere", "C2", "C2"]
     for i in range(3):
-        rows = [
-            {
-                "sport": scene.sport,
-                "image": scene.image,
-                "respondent": f"m{k % 2}",
-                "prompt": "cot",
-                "cell": cells[k % 7],
-            }
-            for scene in KNOWN
-            for k in range(i, 50)
-        ]
-        pl.DataFrame(rows).write_parquet(shards / f"{i}.parquet")
+        rows = [(*scene.key, f"m{k % 2}", "cot", cells[k % 7]) for scene in KNOWN for k in range(i, 50)]
+        columns = ["sport", "image", "respondent", "prompt", "cell"]
+        pl.DataFrame(rows, schema=columns, orient="row").write_parquet(shards / f"{i}.parquet")
     return tmp_path
 
 
 def run(engine: str, folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", shown(engine)], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", shown(engine)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -17,7 +17,7 @@ from spotball_core.counting.engines import pieces
 from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, SpotballError
-from tests.builders import scenes, write_csv, write_jsonl
+from tests.builders import scenes, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples
 from tests.failures import raises
 
@@ -59,10 +59,8 @@ def test_counts_of_file_pieces_in_any_order_equal_counts_of_the_file(
 ) -> None:
     folder = tmp_path_factory.mktemp("pieces")
     records = [{"probabilities": None, "cell": None} | row for row in some]
-    frame = pl.DataFrame(records, infer_schema_length=None)
-    for path in (folder / "m.parquet", write_jsonl(folder / "n.jsonl", some), write_csv(folder / "o.csv", records)):
-        if path.suffix == ".parquet":
-            frame.write_parquet(path)
+    paths = [write_parquet(folder / "m.parquet", records), write_jsonl(folder / "n.jsonl", some)]
+    for path in (*paths, write_csv(folder / "o.csv", records)):
         parts = cut(path, len(some), cuts)
         together = gathered(rng.sample(parts, len(parts)))
         assert not together.suspects()
@@ -141,13 +139,8 @@ def test_gathered_merges_many_pieces_incrementally(tmp_path: Path, monkeypatch: 
 
 def test_suspects_are_files_with_errors_or_with_conflicting_kinds(tmp_path: Path) -> None:
     row = {"image": "1", "respondent": "a", "cell": "D5"}
-    files = {
-        "good": [row | {"respondent": "b"}],
-        "model": [row],
-        "human": [row | {"kind": "human"}],
-        "unknown": [row | {"image": "9"}],
-    }
-    paths = {name: write_jsonl(tmp_path / f"{name}.jsonl", some) for name, some in files.items()}
+    changes = {"good": {"respondent": "b"}, "model": {}, "human": {"kind": "human"}, "unknown": {"image": "9"}}
+    paths = {name: write_jsonl(tmp_path / f"{name}.jsonl", [row | change]) for name, change in changes.items()}
     together = gathered([FilePiece(str(path)) for path in paths.values()])
     assert together.suspects() == {str(paths[name]) for name in ("model", "human", "unknown")}
     (error,) = together.errors.values()
@@ -158,10 +151,8 @@ def test_suspects_are_files_with_errors_or_with_conflicting_kinds(tmp_path: Path
 def test_settled_finds_a_repeated_model_sample_if_only_people_have_participants(tmp_path: Path) -> None:
     model = {"image": "1", "respondent": "m", "cell": "D5", "sample": 1}
     person = {"image": "2", "respondent": "human", "cell": "D5", "sample": 1}
-    paths = [
-        write_jsonl(tmp_path / f"part-{number}.jsonl", [model, {**person, "participant": f"p{number}"}])
-        for number in (1, 2)
-    ]
+    rows = {n: [model, {**person, "participant": f"p{n}"}] for n in (1, 2)}
+    paths = [write_jsonl(tmp_path / f"part-{number}.jsonl", some) for number, some in rows.items()]
     together = gathered([FilePiece(str(path)) for path in paths], participants=True)
     assert together.suspects(pool=True) == set(map(str, paths))
     with raises(InputError, "duplicate:sample:1"):
@@ -188,10 +179,8 @@ class TestParquet:
         self, tmp_path: Path, n: int, size: int, expected: list[tuple[int | None, int | None]]
     ) -> None:
         path = tmp_path / "m.parquet"
-        cells = ["D5", "E6", None, "C2"]
-        pl.DataFrame({"image": ["1"] * n, "cell": [cells[i % 4] for i in range(n)]}).write_parquet(
-            path, row_group_size=size
-        )
+        cells = [["D5", "E6", None, "C2"][i % 4] for i in range(n)]
+        pl.DataFrame({"image": ["1"] * n, "cell": cells}).write_parquet(path, row_group_size=size)
         made = list(pieces.pieces_of([path]))
         assert [(piece.start, piece.length) for piece in made] == expected
         if n:

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, spotball_process
 from tests.conftest import ROOT
-from tests.counting.engines.workers import busy_workers, cluster_address, processes
+from tests.counting.engines.workers import cluster_address, first_at_work, processes
 from tests.failures import codes, raises
 
 KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
@@ -59,7 +58,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of files that take some seconds to count."""
     folder = tmp_path_factory.mktemp("shards")
     for i in range(24):
         write_csv(folder / f"{i}.csv", rows_of(20_000, "m", seed=i))
@@ -105,17 +103,9 @@ class TestOnACluster:
     def test_count_on_ray_with_a_killed_worker_writes_the_same_file(
         self, folder: Path, shards: Path, address: str, tmp_path: Path
     ) -> None:
-        known = folder / "scenes.jsonl"
-        command = [
-            sys.executable,
-            "-m",
-            "tests.counting.engines.workers",
-            address,
-            known,
-            shards,
-            tmp_path / "ray.counts",
-        ]
-        done = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, check=False)
+        known, module = folder / "scenes.jsonl", "tests.counting.engines.workers"
+        command = map(str, [sys.executable, "-m", module, address, known, shards, tmp_path / "ray.counts"])
+        done = subprocess.run([*command], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "with 1 of 24 done" in done.stdout
         spotball_process("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
@@ -195,10 +185,7 @@ class TestOnAClusterOfItsOwn:
         command = [*MODULE, "count", *sorted(shards.iterdir()), "--scenes", known, "--engine", "ray", "--out", out]
         environment = {**os.environ, "RAY_TMPDIR": str(home)}
         with subprocess.Popen([*map(str, command)], env=environment, stderr=subprocess.PIPE, text=True) as process:
-            deadline = time.monotonic() + 120
-            while not busy_workers(str(home)) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert busy_workers(str(home))
+            first_at_work(str(home), seconds=120)
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=120)[1]
         assert process.returncode == 130

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,30 +33,6 @@ def test_read_yolo_returns_the_written_boxes(tmp_path: Path, rows: list[tuple[fl
         assert ((x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1) == pytest.approx((x, y, width, height), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("line", "field", "found"),
-    [
-        ("0 0.5 0.5 0.1", "line", "4"),
-        ("0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line", "9"),
-        ("ball 0.5 0.5 0.1 0.1", "class", "'ball'"),
-        ("-1 0.5 0.5 0.1 0.1", "class", "'-1'"),
-        ("0 320 0.5 0.1 0.1", "x", "'320'"),
-        ("0 0.5 nan 0.1 0.1", "y", "'nan'"),
-        ("0 0.5 0.5 0 0.1", "width", "'0'"),
-        ("0 0.5 0.5 0.1 -0.1", "height", "'-0.1'"),
-        ("0 0.5 0.5 0.1 0.1 95", "score", "'95'"),
-    ],
-)
-def test_read_yolo_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, field: str, found: str) -> None:
-    path = tmp_path / "frame.txt"
-    path.write_text(f"0 0.5 0.5 0.1 0.1\n\n{line}\n32 0.2 0.2 0.1 0.1 0.5 7\n")
-    with raises(InputError, f"invalid-value:{field}:3") as caught:
-        read_yolo(path)
-    assert caught.value.file == str(path)
-    assert found in caught.value.problems[0].found
-    assert caught.value.total == 1
-
-
 @pytest.mark.parametrize("first_pixel", [0, 1])
 def test_read_mot_returns_the_expected_boxes(tmp_path: Path, first_pixel: int) -> None:
     path = tmp_path / "gt.txt"
@@ -70,48 +47,64 @@ def test_read_mot_returns_the_expected_boxes(tmp_path: Path, first_pixel: int) -
     found = read_mot(path, first_pixel)
     by = 10 if first_pixel else 11
     assert dict(found) == {
-        1: (
-            FileBox((by, by + 10, by + 40, by + 90), "1", 1.0),
-            FileBox((by + 90, by + 110, by + 100, by + 120), "2", 0.25),
-        ),
-        3: (FileBox((by + 2, by + 10, by + 42, by + 90), "-1", 1.0),),
-        4: (FileBox((by + 4.5, by + 10, by + 44.5, by + 90), "-1", 1.0),),
+        1: (FileBox((by, by + 10, by + 40, by + 90), "1"), FileBox((by + 90, by + 110, by + 100, by + 120), "2", 0.25)),
+        3: (FileBox((by + 2, by + 10, by + 42, by + 90), "-1"),),
+        4: (FileBox((by + 4.5, by + 10, by + 44.5, by + 90), "-1"),),
     }
 
 
+def read_mot_1(path: Path) -> object:
+    return read_mot(path, 1)
+
+
+VALID = {read_yolo: "32 0.2 0.2 0.1 0.1 0.5 7", read_mot_1: "1,7,11,21,40,80,1"}
+
+
 @pytest.mark.parametrize(
-    ("line", "field", "found"),
+    ("read", "line", "field", "found"),
     [
-        ("1,7,11,21,40", "line", "5"),
-        ("1,7,11,21,40,80,1,1,1,1,1", "line", "11"),
-        ("one,7,11,21,40,80,1", "frame", "'one'"),
-        ("1.5,7,11,21,40,80,1", "frame", "'1.5'"),
-        ("-2,7,11,21,40,80,1", "frame", "'-2'"),
-        ("1,7,inf,21,40,80,1", "left", "'inf'"),
-        ("1,7,11,21,0,80,1", "width", "'0'"),
-        ("1,7,11,21,40,80,95", "confidence", "'95'"),
-        ("1,7,11,21,40,80,1,ball", "class", "'ball'"),
+        (read_yolo, "0 0.5 0.5 0.1", "line", "4"),
+        (read_yolo, "0 0.1 0.1 0.2 0.2 0.3 0.3 0.4 0.4", "line", "9"),
+        (read_yolo, "ball 0.5 0.5 0.1 0.1", "class", "'ball'"),
+        (read_yolo, "-1 0.5 0.5 0.1 0.1", "class", "'-1'"),
+        (read_yolo, "0 320 0.5 0.1 0.1", "x", "'320'"),
+        (read_yolo, "0 0.5 nan 0.1 0.1", "y", "'nan'"),
+        (read_yolo, "0 0.5 0.5 0 0.1", "width", "'0'"),
+        (read_yolo, "0 0.5 0.5 0.1 -0.1", "height", "'-0.1'"),
+        (read_yolo, "0 0.5 0.5 0.1 0.1 95", "score", "'95'"),
+        (read_mot_1, "1,7,11,21,40", "line", "5"),
+        (read_mot_1, "1,7,11,21,40,80,1,1,1,1,1", "line", "11"),
+        (read_mot_1, "one,7,11,21,40,80,1", "frame", "'one'"),
+        (read_mot_1, "1.5,7,11,21,40,80,1", "frame", "'1.5'"),
+        (read_mot_1, "-2,7,11,21,40,80,1", "frame", "'-2'"),
+        (read_mot_1, "1,7,inf,21,40,80,1", "left", "'inf'"),
+        (read_mot_1, "1,7,11,21,0,80,1", "width", "'0'"),
+        (read_mot_1, "1,7,11,21,40,80,95", "confidence", "'95'"),
+        (read_mot_1, "1,7,11,21,40,80,1,ball", "class", "'ball'"),
     ],
 )
-def test_read_mot_with_an_invalid_line_names_line_and_field(tmp_path: Path, line: str, field: str, found: str) -> None:
-    path = tmp_path / "gt.txt"
-    path.write_text(f"1,7,11,21,40,80,1\n{line}\n")
-    with raises(InputError, f"invalid-value:{field}:2") as caught:
-        read_mot(path, 1)
+def test_read_yolo_and_read_mot_with_an_invalid_line_name_line_and_field(
+    tmp_path: Path, read: Callable[[Path], object], line: str, field: str, found: str
+) -> None:
+    path = tmp_path / "boxes.txt"
+    path.write_text(f"{VALID[read]}\n\n{line}\n{VALID[read]}\n")
+    with raises(InputError, f"invalid-value:{field}:3") as caught:
+        read(path)
     assert caught.value.file == str(path)
     assert found in caught.value.problems[0].found
+    assert caught.value.total == 1
 
 
+@pytest.mark.parametrize("read", [read_yolo, read_mot_1])
 @pytest.mark.parametrize(("content", "where"), [(None, "missing-file:file"), (b"\xff\xfe0 1", "unreadable-file:file")])
 def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_is_an_error(
-    tmp_path: Path, content: bytes | None, where: str
+    tmp_path: Path, read: Callable[[Path], object], content: bytes | None, where: str
 ) -> None:
     path = tmp_path / "boxes.txt"
     if content is not None:
         path.write_bytes(content)
-    for read in (read_yolo, lambda path: read_mot(path, 1)):
-        with raises(InputError, where):
-            read(path)
+    with raises(InputError, where):
+        read(path)
 
 
 PIXELS = st.floats(-50, 2000)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,43 +29,47 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 
-REASON = "the package {} is not installed: `make test-all` installs it"
+
+@dataclass(frozen=True)
+class Exports:
+    """A dataset and the folder of its exports; `parts` are the images per part."""
+
+    made: Path
+    folder: Path
+    scenes: dict[str, Scene]
+    parts: dict[str, list[str]]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        # Sizes depend on the version of OpenCV that wrote the videos.
+        return {part: len(images) for part, images in self.parts.items()}
 
 
 @pytest.fixture(scope="module")
-def exported(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exported")
-    for format in FORMATS:
-        export(made, format, folder / format)
-    export(made, "coco", folder / "coco-with-ball", with_ball=True)
-    return folder
+def exports(made: Path, exported: Path) -> Exports:
+    scenes = {scene.image: scene for scene in read_scenes(made / "scenes.jsonl")}
+    splits = json.loads((made / "splits.json").read_text())
+    return Exports(made, exported, scenes, {part: splits[part]["images"] for part in ("train", "test")})
 
 
-@pytest.fixture(scope="module")
-def scenes(made: Path) -> dict[str, Scene]:
-    return {scene.image: scene for scene in read_scenes(made / "scenes.jsonl")}
-
-
-@pytest.fixture(scope="module")
-def sizes(made: Path) -> dict[str, int]:
-    """Return the number of images per part, which depends on the version of OpenCV that wrote the videos."""
-    parts = json.loads((made / "splits.json").read_text())
-    return {part: len(parts[part]["images"]) for part in ("train", "test")}
+def library(name: str) -> Any:
+    package = name.partition(".")[0]
+    return pytest.importorskip(name, reason=f"the package {package} is not installed: `make test-all` installs it")
 
 
 @pytest.fixture
 def datasets() -> Any:
     """Return the library `datasets` with its progress bars disabled."""
-    library = pytest.importorskip("datasets", reason=REASON.format("datasets"))
-    library.disable_progress_bars()
-    return library
+    found = library("datasets")
+    found.disable_progress_bars()
+    return found
 
 
-def check_rows(rows: Any, scenes: dict[str, Scene], made: Path) -> None:
+def check_rows(rows: Any, exports: Exports) -> None:
     """Compare all rows with the scenes, and the decoded images with the files."""
     for row in rows:
-        scene = scenes[row["id"]]
-        assert np.array_equal(np.asarray(row["image"]), decoded(made / str(scene.path)))
+        scene = exports.scenes[row["id"]]
+        assert np.array_equal(np.asarray(row["image"]), decoded(exports.made / str(scene.path)))
         assert tuple(row["ball_cells"]) == scene.ball_cells
         assert tuple(row["ball_box"]) == scene.ball_box
         assert [tuple(box) for box in row["players"]] == [box.corners for box in scene.players or ()]
@@ -74,75 +79,61 @@ def check_rows(rows: Any, scenes: dict[str, Scene], made: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "imagefolder"])
-def test_datasets_loads_the_exported_folder(
-    format: str, datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, tmp_path: Path
-) -> None:
-    loaded = datasets.load_dataset(str(exported / format), cache_dir=str(tmp_path))
-    parts = json.loads((made / "splits.json").read_text())
-    for part in ("train", "test"):
-        assert [f"{row['sport']}/{row['id']}" for row in loaded[part]] == parts[part]["images"]
-        check_rows(loaded[part], scenes, made)
+def test_datasets_loads_the_exported_folder(format: str, datasets: Any, exports: Exports, tmp_path: Path) -> None:
+    loaded = datasets.load_dataset(str(exports.folder / format), cache_dir=str(tmp_path))
+    for part, images in exports.parts.items():
+        assert [f"{row['sport']}/{row['id']}" for row in loaded[part]] == images
+        check_rows(loaded[part], exports)
 
 
-def test_datasets_decodes_images_of_single_parquet_files(
-    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
-) -> None:
+def test_datasets_decodes_images_of_single_parquet_files(datasets: Any, exports: Exports, tmp_path: Path) -> None:
     """Check that the files contain their features, so that the README is not needed."""
-    files = str(exported / "parquet/data/test-*.parquet")
+    files = str(exports.folder / "parquet/data/test-*.parquet")
     rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
     assert isinstance(rows.features["image"], datasets.Image)
-    assert len(rows) == sizes["test"]
-    check_rows(rows, scenes, made)
+    assert len(rows) == exports.sizes["test"]
+    check_rows(rows, exports)
     assert next(iter(datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)))["image"].size
 
 
-def test_datasets_loads_the_export_with_its_imagefolder_loader(
-    datasets: Any, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int], tmp_path: Path
-) -> None:
-    loaded = datasets.load_dataset("imagefolder", data_dir=str(exported / "imagefolder"), cache_dir=str(tmp_path))
-    assert {part: len(rows) for part, rows in loaded.items()} == sizes
-    check_rows(loaded["train"], scenes, made)
+def test_datasets_loads_the_export_with_its_imagefolder_loader(datasets: Any, exports: Exports, tmp_path: Path) -> None:
+    folder = str(exports.folder / "imagefolder")
+    loaded = datasets.load_dataset("imagefolder", data_dir=folder, cache_dir=str(tmp_path))
+    assert {part: len(rows) for part, rows in loaded.items()} == exports.sizes
+    check_rows(loaded["train"], exports)
 
 
 @pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
-def test_pycocotools_reads_boxes_and_outlines(
-    folder: str, exported: Path, scenes: dict[str, Scene], made: Path
-) -> None:
-    coco = pytest.importorskip("pycocotools.coco", reason=REASON.format("pycocotools"))
+def test_pycocotools_reads_boxes_and_outlines(folder: str, exports: Exports) -> None:
+    coco = library("pycocotools.coco")
     from shapely import Polygon
 
     n_outlines = 0
-    for part in ("train", "test"):
-        file = coco.COCO(str(exported / folder / f"annotations/instances_{part}.json"))
+    for part in exports.parts:
+        file = coco.COCO(str(exports.folder / folder / f"annotations/instances_{part}.json"))
         for image in file.loadImgs(file.getImgIds()):
-            scene = scenes[image["scene"]]
+            scene = exports.scenes[image["scene"]]
             shown = "with_ball" if folder == "coco-with-ball" else "images"
-            original = made / str(scene.path).replace("images/", f"{shown}/")
-            assert (exported / folder / "images" / image["file_name"]).read_bytes() == original.read_bytes()
+            original = exports.made / str(scene.path).replace("images/", f"{shown}/")
+            assert (exports.folder / folder / "images" / image["file_name"]).read_bytes() == original.read_bytes()
             annotations = file.loadAnns(file.getAnnIds(imgIds=image["id"]))
             (ball,) = (one for one in annotations if one["category_id"] == 1)
             x1, y1, x2, y2 = scene.ball_box or ()
             assert ball["bbox"] == pytest.approx([x1, y1, x2 - x1, y2 - y1])
-            for annotation in annotations:
-                if not annotation["segmentation"]:
-                    continue
+            (outline,) = (outline[0] for outline in scene.player_outlines or () if outline)
+            for annotation in (one for one in annotations if one["segmentation"]):
                 n_outlines += 1
-                mask = file.annToMask(annotation)
+                mask, area = file.annToMask(annotation), Polygon(outline).area
                 assert mask.shape == (scene.height, scene.width)
-                (outline,) = (outline for outline in scene.player_outlines or () if outline)
-                area = Polygon(outline[0]).area
                 assert annotation["area"] == pytest.approx(area)
                 # Pixels on the edge may be inside or outside.
-                assert abs(int(mask.sum()) - area) < Polygon(outline[0]).length / 2
+                assert abs(int(mask.sum()) - area) < Polygon(outline).length / 2
     assert n_outlines == 12
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_mlcroissant_validates_and_loads(
-    format: str, exported: Path, scenes: dict[str, Scene], made: Path, sizes: dict[str, int]
-) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
-    metadata = mlcroissant.Dataset(jsonld=str(exported / format / "croissant.json"))
+def test_mlcroissant_validates_and_loads(format: str, exports: Exports) -> None:
+    metadata = library("mlcroissant").Dataset(jsonld=str(exports.folder / format / "croissant.json"))
     issues = metadata.metadata.ctx.issues
     assert not issues.errors
     # The publisher of the dataset adds a date and a version.
@@ -150,20 +141,20 @@ def test_mlcroissant_validates_and_loads(
     counts = {"items": 12}
     if format == "coco":
         # Each image has a ball and two players.
-        counts = {f"{part}-images": n for part, n in sizes.items()}
-        counts |= {f"{part}-annotations": 3 * n for part, n in sizes.items()}
+        counts = {f"{part}-images": n for part, n in exports.sizes.items()}
+        counts |= {f"{part}-annotations": 3 * n for part, n in exports.sizes.items()}
     loaded = {records.uuid: list(metadata.records(records.uuid)) for records in metadata.metadata.record_sets}
     assert {name: len(records) for name, records in loaded.items()} == counts
     for record in loaded.get("items", []):
-        scene = scenes[record["items/id"].decode()]
+        scene = exports.scenes[record["items/id"].decode()]
         assert [cell.decode() for cell in record["items/ball_cells"]] == list(scene.ball_cells or ())
         assert [tuple(box) for box in record["items/players"]] == [box.corners for box in scene.players or ()]
         if format == "parquet":
-            assert np.array_equal(np.asarray(record["items/image"]), decoded(made / str(scene.path)))
+            assert np.array_equal(np.asarray(record["items/image"]), decoded(exports.made / str(scene.path)))
 
 
 def test_mlcroissant_notices_a_changed_file(exported: Path, tmp_path: Path) -> None:
-    mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
+    mlcroissant = library("mlcroissant")
     copy = shutil.copytree(exported / "coco", tmp_path / "coco")
     with (copy / "annotations/instances_train.json").open("a") as file:
         file.write(" ")
@@ -185,7 +176,7 @@ def test_huggingface_hub_reads_the_dataset_card(format: str, exported: Path) -> 
 def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Path) -> None:
     """Run the Python examples of the section on exports, on the demo exports that the section makes."""
     for name in ("datasets", "pycocotools", "mlcroissant"):
-        pytest.importorskip(name, reason=REASON.format(name))
+        library(name)
     page = (ROOT / "docs/how-to/generate.md").read_text(encoding="utf-8")
     text = page.partition("\n## Export the dataset\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```python\n(.*?)```\n\n(?:This prints:\n\n)?```text\n(.*?)```", text, re.DOTALL)
@@ -204,23 +195,18 @@ def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Pat
 
 
 @pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
-def test_datumaro_imports_the_coco_export(
-    folder: str, exported: Path, scenes: dict[str, Scene], sizes: dict[str, int]
-) -> None:
+def test_datumaro_imports_the_coco_export(folder: str, exports: Exports) -> None:
     datumaro = pytest.importorskip("datumaro.components.dataset", reason="the package datumaro is not installed")
-    dataset = datumaro.Dataset.import_from(str(exported / folder), "coco")
-    assert {name: len(part) for name, part in dataset.subsets().items()} == sizes
+    dataset = datumaro.Dataset.import_from(str(exports.folder / folder), "coco")
+    assert {name: len(part) for name, part in dataset.subsets().items()} == exports.sizes
     n_polygons = 0
     for item in dataset:
-        scene = scenes[item.id.rpartition("/")[2]]
-        boxes = sorted(
-            (box.label, box.x, box.y, box.x + box.w, box.y + box.h)
-            for box in item.annotations
-            if box.type.name == "bbox"
-        )
+        scene = exports.scenes[item.id.rpartition("/")[2]]
+        boxes = (box for box in item.annotations if box.type.name == "bbox")
+        found = sorted((box.label, box.x, box.y, box.x + box.w, box.y + box.h) for box in boxes)
         known = sorted([(0, *(scene.ball_box or ())), *((1, *box.corners) for box in scene.players or ())])
         # Datumaro rounds coordinates to hundredths.
-        assert np.allclose(boxes, known, atol=0.02)
+        assert np.allclose(found, known, atol=0.02)
         n_polygons += sum(one.type.name == "polygon" for one in item.annotations)
         assert item.media.data.shape[:2] == (scene.height, scene.width)
     assert n_polygons == 12

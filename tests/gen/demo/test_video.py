@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
-from spotball_gen.demo.look import LOOKS
+from spotball_gen.demo.look import LOOKS, SportLook
 from spotball_gen.demo.match import Play, Shot, shots
 from spotball_gen.demo.video import HEIGHT, RATE, WIDTH, write_match
 
 
 @pytest.fixture(scope="module", params=sorted(LOOKS))
-def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def match(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[SportLook, Path, Any]:
     path = tmp_path_factory.mktemp("demo") / "match.avi"
     write_match(path, request.param, (Shot("play", 2, 5), Shot("no ball", 0.5, 6), Shot("two balls", 0.5, 7)))
-    return request.param, path
+    return LOOKS[request.param], path, json.loads(path.with_suffix(".truth.json").read_text())["frames"]
 
 
 @pytest.mark.slow
-def test_ball_color_occurs_only_inside_the_ball_boxes(match: tuple[str, Path]) -> None:
-    sport, path = match
-    truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
+def test_ball_color_occurs_only_inside_the_ball_boxes(match: tuple[SportLook, Path, Any]) -> None:
+    look, path, truth = match
     video = cv2.VideoCapture(str(path))
     seen = set()
     for frame in truth:
         there, pixels = video.read()
         assert there
-        far = np.abs(pixels[..., ::-1].astype(int) - LOOKS[sport].ball).max(-1)
+        far = np.abs(pixels[..., ::-1].astype(int) - look.ball).max(-1)
         found = np.argwhere(far < 40)
         boxes = np.array(frame["balls"]).reshape(-1, 4)
         seen.add(len(boxes))
@@ -44,12 +44,11 @@ def test_ball_color_occurs_only_inside_the_ball_boxes(match: tuple[str, Path]) -
     assert seen == {0, 1, 2}
 
 
-def test_player_boxes_contain_the_team_colors(match: tuple[str, Path]) -> None:
-    sport, path = match
-    truth = json.loads(path.with_suffix(".truth.json").read_text())["frames"]
+def test_player_boxes_contain_the_team_colors(match: tuple[SportLook, Path, Any]) -> None:
+    look, path, truth = match
     there, pixels = cv2.VideoCapture(str(path)).read()
     assert there
-    shirts = [shirt for shirt, _ in LOOKS[sport].teams]
+    shirts = [shirt for shirt, _ in look.teams]
     for box in truth[0]["players"]:
         x1, y1, x2, y2 = (round(edge) for edge in box)
         if x2 - x1 < 20:
@@ -61,11 +60,10 @@ def test_player_boxes_contain_the_team_colors(match: tuple[str, Path]) -> None:
 
 @pytest.mark.slow
 def test_write_match_with_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
-    for name in ("a.avi", "b.avi"):
-        write_match(tmp_path / name, "synthetic-soccer", (Shot("play", 1, 3),), seed=4)
-    assert (tmp_path / "a.avi").read_bytes() == (tmp_path / "b.avi").read_bytes()
-    write_match(tmp_path / "c.avi", "synthetic-soccer", (Shot("play", 1, 3),), seed=5)
-    assert (tmp_path / "a.avi").read_bytes() != (tmp_path / "c.avi").read_bytes()
+    for name, seed in {"a.avi": 4, "b.avi": 4, "c.avi": 5}.items():
+        write_match(tmp_path / name, "synthetic-soccer", (Shot("play", 1, 3),), seed=seed)
+    first, same, other = ((tmp_path / f"{name}.avi").read_bytes() for name in "abc")
+    assert first == same != other
 
 
 @pytest.mark.parametrize("sport", sorted(LOOKS))

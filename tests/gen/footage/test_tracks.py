@@ -12,7 +12,7 @@ MODEL = MotionModel(speed=224, acceleration=1280, error=4)
 TIMES = [number / 4 - 1 for number in range(9)]
 
 
-def path(x: float, y: float, right: float, down: float, gravity: float = 0.0) -> list[tuple[float, float]]:
+def path(x: float, y: float, right: float, down: float, gravity: float = 0.0) -> list[tuple[float, float] | None]:
     """Return the position of a ball at each time."""
     return [(x + right * time, y + down * time + gravity * time**2 / 2) for time in TIMES]
 
@@ -39,39 +39,29 @@ def test_link_of_a_flying_ball_gives_one_track_with_its_velocity(
     x: float, y: float, right: float, down: float, gravity: float, seed: int
 ) -> None:
     noise = np.random.default_rng(seed).normal(0, 1, (9, 2))
-    points: list[tuple[float, float] | None] = [
-        (px + dx, py + dy) for (px, py), (dx, dy) in zip(path(x, y, right, down, gravity), noise.tolist(), strict=True)
-    ]
-    tracks = link(TIMES, frames(points), MODEL)
+    tracks = link(TIMES, frames((np.array(path(x, y, right, down, gravity)) + noise).tolist()), MODEL)
     assert len(of_center(tracks).places) >= 8
-    velocity = of_center(tracks).velocity(0.0)
-    assert velocity is not None
     # With three frames in half a second and one pixel of noise, 12 is four standard deviations.
-    assert np.abs(np.subtract(velocity, (right, down))).max() < 12
+    assert np.abs(np.subtract(of_center(tracks).velocity(0.0), (right, down))).max() < 12
 
 
-def test_link_does_not_join_a_single_false_detection_to_the_ball() -> None:
-    ball: list[tuple[float, float] | None] = list(path(200, 150, 120, 0))
-    false: list[tuple[float, float] | None] = [None] * 9
-    false[4] = (560.0, 40.0)
-    tracks = link(TIMES, frames(ball, false), MODEL)
+def test_link_keeps_crossing_balls_and_a_single_false_detection_in_separate_tracks() -> None:
+    false = [(560.0, 40.0) if frame == 4 else None for frame in range(9)]
+    tracks = link(TIMES, frames(path(200, 150, 120, 0), false), MODEL)
     assert len(of_center(tracks, 0).places) == 9
     assert len(of_center(tracks, 1).places) == 1
-
-
-def test_link_keeps_crossing_balls_in_separate_tracks() -> None:
-    one: list[tuple[float, float] | None] = list(path(300, 150, 200, 0))
-    other: list[tuple[float, float] | None] = list(path(300, 170, -200, 0))
-    tracks = link(TIMES, frames(one, other), MODEL)
+    tracks = link(TIMES, frames(path(300, 150, 200, 0), path(300, 170, -200, 0)), MODEL)
     assert [len(track.places) for track in tracks] == [9, 9]
     assert all({number for _, number in track.places} in ({0}, {1}) for track in tracks)
 
 
-def test_link_continues_a_track_after_missed_frames() -> None:
-    points: list[tuple[float, float] | None] = list(path(200, 150, 160, 20))
+def test_link_continues_a_track_after_missed_frames_and_one_point_has_no_velocity() -> None:
+    points = path(200, 150, 160, 20)
     points[2] = points[3] = points[6] = None
     (track,) = link(TIMES, frames(points), MODEL)
     assert [frame for frame, _ in track.places] == [0, 1, 4, 5, 7, 8]
+    (track,) = link([0.0], [np.array([[5.0, 5.0, 1.0]])], MODEL)
+    assert track.velocity(0.0) is None
 
 
 def test_link_puts_each_detection_in_exactly_one_track() -> None:
@@ -82,8 +72,3 @@ def test_link_puts_each_detection_in_exactly_one_track() -> None:
     assert places == [(frame, number) for frame, detections in enumerate(found) for number in range(len(detections))]
     assert sum(track.score for track in tracks) == pytest.approx(sum(part[:, 2].sum() for part in found))
     assert all(len({frame for frame, _ in track.places}) == len(track.places) for track in tracks)
-
-
-def test_velocity_of_a_track_with_one_point_is_none() -> None:
-    (track,) = link([0.0], [np.array([[5.0, 5.0, 1.0]])], MODEL)
-    assert track.velocity(0.0) is None

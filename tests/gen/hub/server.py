@@ -126,23 +126,26 @@ class Handler(BaseHTTPRequestHandler):
         repository = hub.repositories.get(match[1])
         if repository is None or (repository.private and not may_write):
             return self.fail(401 if not may_write else 404, "Repository not found", "RepoNotFound")
-        rest = match[2] or ""
         if self.command == "POST" and not may_write:
             return self.fail(403, "You have no right to write")
-        if rest == "" or rest.startswith("revision/"):
-            return self.info(match[1], repository, rest.removeprefix("revision/") or "main")
-        if rest.startswith("preupload/"):
-            return self.preupload(repository, json.loads(body))
-        if rest == "info/lfs/objects/batch":
+        action, _, rest = (match[2] or "revision/main").partition("/")
+        if action == "preupload":
+            return self.preupload(json.loads(body))
+        if match[2] == "info/lfs/objects/batch":
             return self.batch(json.loads(body))
-        if rest.startswith("commit/"):
+        if action == "commit":
             return self.commit(match[1], repository, body)
-        if rest.startswith("tree/"):
-            return self.tree(repository, rest.removeprefix("tree/"), int(parse_qs(parts.query).get("page", ["0"])[0]))
-        if rest.startswith("resolve/"):
-            revision, _, name = rest.removeprefix("resolve/").partition("/")
-            return self.resolve(repository, revision, name)
-        return self.fail(404, "Not Found")
+        if action not in ("revision", "tree", "resolve"):
+            return self.fail(404, "Not Found")
+        revision, _, name = rest.partition("/")
+        found = repository.at(revision)
+        if found is None:
+            return self.fail(404, "Invalid rev id", "RevisionNotFound")
+        if action == "revision":
+            return self.info(match[1], repository.private, *found)
+        if action == "tree":
+            return self.tree(found[1], int(parse_qs(parts.query).get("page", ["0"])[0]))
+        return self.resolve(*found, name)
 
     do_GET = do_POST = do_PUT = do_HEAD = handle_any
 
@@ -165,19 +168,13 @@ class Handler(BaseHTTPRequestHandler):
         errors = [] if known else [{"message": '"license" must be one of the known ones'}]
         self.reply(400 if errors else 200, {"errors": errors, "warnings": []})
 
-    def info(self, name: str, repository: Repository, revision: str) -> None:
-        found = repository.at(revision)
-        if found is None:
-            return self.fail(404, "Invalid rev id", "RevisionNotFound")
-        siblings = [{"rfilename": path} for path in found[1]]
-        content = {"id": name, "sha": found[0], "private": repository.private, "siblings": siblings, "tags": []}
-        return self.reply(200, content)
+    def info(self, name: str, private: bool, sha: str, files: dict[str, bytes]) -> None:
+        siblings = [{"rfilename": path} for path in files]
+        self.reply(200, {"id": name, "sha": sha, "private": private, "siblings": siblings, "tags": []})
 
-    def preupload(self, repository: Repository, asked: dict[str, Any]) -> None:
-        files = []
-        for file in asked["files"]:
-            mode = "lfs" if file["path"].endswith(LFS_ENDINGS) else "regular"
-            files.append({"path": file["path"], "uploadMode": mode, "shouldIgnore": False})
+    def preupload(self, asked: dict[str, Any]) -> None:
+        modes = {file["path"]: "lfs" if file["path"].endswith(LFS_ENDINGS) else "regular" for file in asked["files"]}
+        files = [{"path": path, "uploadMode": mode, "shouldIgnore": False} for path, mode in modes.items()]
         self.reply(200, {"files": files})
 
     def batch(self, asked: dict[str, Any]) -> None:
@@ -219,22 +216,18 @@ class Handler(BaseHTTPRequestHandler):
         url = f"{self.hub.url}/datasets/{name}/commit/{sha}"
         return self.reply(200, {"success": True, "commitUrl": url, "commitOid": sha})
 
-    def tree(self, repository: Repository, revision: str, page: int) -> None:
-        found = repository.at(revision)
-        if found is None:
-            return self.fail(404, "Invalid rev id", "RevisionNotFound")
-        names = sorted({*found[1], *self.hub.listed})
-        entries = [self.hub.listed.get(name) or entry(name, found[1][name]) for name in names]
+    def tree(self, files: dict[str, bytes], page: int) -> None:
+        names = sorted({*files, *self.hub.listed})
+        entries = [self.hub.listed.get(name) or entry(name, files[name]) for name in names]
         next_page = f"{self.hub.url}{urlsplit(self.path).path}?recursive=True&page={page + 1}"
         link = {"Link": f'<{next_page}>; rel="next"'} if (page + 1) * PAGE < len(entries) else {}
-        return self.reply(200, entries[page * PAGE : (page + 1) * PAGE], link)
+        self.reply(200, entries[page * PAGE : (page + 1) * PAGE], link)
 
-    def resolve(self, repository: Repository, revision: str, name: str) -> None:
-        found = repository.at(revision)
-        content = self.hub.served.get(name, found[1].get(name) if found else None)
-        if found is None or content is None:
+    def resolve(self, sha: str, files: dict[str, bytes], name: str) -> None:
+        content = self.hub.served.get(name, files.get(name))
+        if content is None:
             return self.fail(404, "Entry not found", "EntryNotFound")
-        headers = {"X-Repo-Commit": found[0], "ETag": f'"{git_blob(content)}"'}
+        headers = {"X-Repo-Commit": sha, "ETag": f'"{git_blob(content)}"'}
         if not name.endswith(LFS_ENDINGS):
             return self.reply(200, content, {**headers, "Content-Length": str(len(content))})
         oid = hashlib.sha256(content).hexdigest()

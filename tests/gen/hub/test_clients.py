@@ -17,14 +17,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 REASON = "the package {} is not installed: `make test-all` installs it"
 
 
-def repository(folder: Path, tmp_path: Path) -> Path:
-    """Write the files of a repository to a folder, and return it."""
-    (tmp_path / "work").mkdir()
-    staged = stage(folder, tmp_path / "work", repo="me/balls", url="https://example.org/datasets/me/balls")
-    for name, place in staged.files.items():
-        (tmp_path / "repository" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "repository" / name).write_bytes(place.read_bytes())
-    return tmp_path / "repository"
+def repository(folder: Path, place: Path) -> Path:
+    """Write the files of a repository to a new folder, and return it."""
+    (place / "work").mkdir(parents=True)
+    staged = stage(folder, place / "work", repo="me/balls", url="https://example.org/datasets/me/balls")
+    for name, file in staged.files.items():
+        (place / "repository" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "repository" / name).write_bytes(file.read_bytes())
+    return place / "repository"
+
+
+def response_lines(folder: Path) -> list[str]:
+    names = ("responses-baselines.jsonl", "responses-odd.jsonl")
+    return [line for name in names for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture
@@ -43,12 +48,7 @@ def test_datasets_loads_scenes_and_responses(datasets: Any, answered: Path, tmp_
         assert (row["id"], row["control"], row["line"]) == (scene.image, scene.control, scene.model_dump_json())
         assert np.array_equal(np.asarray(row["image"]), decoded(answered / str(scene.path)))
     responses = datasets.load_dataset(folder, "responses", split="test", cache_dir=str(tmp_path / "cache"))
-    lines = [
-        line
-        for name in ("responses-baselines.jsonl", "responses-odd.jsonl")
-        for line in (answered / name).read_text(encoding="utf-8").splitlines()
-    ]
-    assert sorted(responses["line"]) == sorted(lines)
+    assert sorted(responses["line"]) == sorted(response_lines(answered))
     (odd,) = (row for row in responses if row["file"] == "responses-odd.jsonl" and row["position"] == 4)
     assert (odd["cell"], odd["image"], odd["sample"]) == ("D5", scenes[4].image, None)
 
@@ -61,25 +61,17 @@ def test_datasets_loads_scores(datasets: Any, scored: Path, tmp_path: Path) -> N
 def test_mlcroissant_validates_and_loads(answered: Path, scored: Path, tmp_path: Path) -> None:
     mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
     counts = []
-    for number, folder in enumerate((answered, scored)):
-        (tmp_path / str(number)).mkdir()
-        path = repository(folder, tmp_path / str(number)) / "croissant.json"
+    for folder in (answered, scored):
+        path = repository(folder, tmp_path / folder.name) / "croissant.json"
         dataset = mlcroissant.Dataset(jsonld=str(path))
         assert not dataset.metadata.ctx.issues.errors
-        counts.append(
-            {records.uuid: len(list(dataset.records(records.uuid))) for records in dataset.metadata.record_sets}
-        )
-    lines = sum(
-        (answered / name).read_bytes().count(b"\n") for name in ("responses-baselines.jsonl", "responses-odd.jsonl")
-    )
-    assert counts[0] == {"items": 12, "responses": lines}
+        counts.append({rows.uuid: len(list(dataset.records(rows.uuid))) for rows in dataset.metadata.record_sets})
+    assert counts[0] == {"items": 12, "responses": len(response_lines(answered))}
     assert counts[1]["scores"] > 10
 
 
 def test_huggingface_hub_reads_the_dataset_and_score_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
     assert hub.DatasetCard.load(repository(answered, tmp_path / "a") / "README.md").data.license == "cc0-1.0"
     # The block must also be valid in a model card, because the Hub shows scores there.
     results = hub.ModelCard.load(repository(scored, tmp_path / "b") / "README.md").data.to_dict()["model-index"]

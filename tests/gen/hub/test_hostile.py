@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 
 from spotball_core.errors import InputError, SpotballError
-from spotball_gen.hub import restore
 from spotball_gen.hub.client import Hub, RemoteFile
 from spotball_gen.hub.pull import pull
 from spotball_gen.hub.push import push
@@ -24,6 +23,7 @@ from tests.gen.hub.server import FakeHub, Repository, entry, serve
 REPO = "me/balls"
 TEST_PART = "data/test-00000-of-00001.parquet"
 ODD = "responses/responses-odd.jsonl-00000-of-00001.parquet"
+RESTORED, UNPACKED = "spotball_gen.hub.restore.MOST_BYTES", "spotball_core.service.unpacked_size.MOST_BYTES"
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -46,8 +46,8 @@ def place(hub: FakeHub, commits: list[tuple[str, dict[str, bytes]]], tmp_path: P
     return tmp_path / "work"
 
 
-def refused(place: Path, where: str, *named: str, **options: Any) -> SpotballError:
-    """Check that a pull fails with this code and field, names these values, and leaves no files. Return the error."""
+def refused(place: Path, where: str, *named: str, **options: Any) -> None:
+    """Check that a pull fails with this code and field, names these values, and leaves no files."""
     before = {path: path.read_bytes() for path in place.parent.rglob("*") if path.is_file()}
     with raises(SpotballError, where) as caught:
         pull(REPO, place / "pulled", **options)
@@ -55,7 +55,6 @@ def refused(place: Path, where: str, *named: str, **options: Any) -> SpotballErr
     assert list(place.iterdir()) == []
     assert {path: path.read_bytes() for path in place.parent.rglob("*") if path.is_file()} == before
     assert str(place) not in str(caught.value)
-    return caught.value
 
 
 def change(hub: FakeHub, name: str, content: bytes) -> None:
@@ -64,27 +63,34 @@ def change(hub: FakeHub, name: str, content: bytes) -> None:
     repository.add({**repository.files, name: content}, f"change {name}")
 
 
+def remove(hub: FakeHub, name: str) -> None:
+    repository = hub.repositories[REPO]
+    repository.add({path: content for path, content in repository.files.items() if path != name}, f"remove {name}")
+
+
 def change_manifest(hub: FakeHub, edit: Callable[[dict[str, Any]], object]) -> None:
     manifest = json.loads(hub.repositories[REPO].files["spotball.json"])
     edit(manifest)
     change(hub, "spotball.json", json.dumps(manifest).encode())
 
 
-def change_rows(hub: FakeHub, name: str, edit: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+def rows_of(hub: FakeHub, name: str) -> pl.DataFrame:
+    return pl.read_parquet(hub.repositories[REPO].files[name])
+
+
+def change_rows(hub: FakeHub, name: str, frame: pl.DataFrame) -> None:
     """Replace the rows of a Parquet file."""
     file = io.BytesIO()
-    edit(pl.read_parquet(hub.repositories[REPO].files[name])).write_parquet(file, statistics=False)
+    frame.write_parquet(file, statistics=False)
     change(hub, name, file.getvalue())
 
 
-def with_path(path: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    """Return an edit that changes the image path of the first scene."""
-
-    def edit(frame: pl.DataFrame) -> pl.DataFrame:
-        first, *others = frame["line"].to_list()
-        return frame.with_columns(line=pl.Series([json.dumps({**json.loads(first), "path": path}), *others]))
-
-    return edit
+def change_path(hub: FakeHub, path: str) -> None:
+    """Change the image path of the first scene."""
+    frame = rows_of(hub, TEST_PART)
+    first, *others = frame["line"].to_list()
+    lines = pl.Series([json.dumps({**json.loads(first), "path": path}), *others])
+    change_rows(hub, TEST_PART, frame.with_columns(line=lines))
 
 
 @pytest.mark.parametrize(
@@ -103,11 +109,13 @@ class TestPaths:
 
     @pytest.mark.slow
     def test_pull_with_an_unsafe_path_of_an_image_is_an_error(self, hub: FakeHub, place: Path, path: str) -> None:
-        change_rows(hub, TEST_PART, with_path(path))
-        assert refused(place, "invalid-value", "test-00000-of-00001.parquet: ").field in ("path", "row 5.path")
+        change_path(hub, path)
+        is_hidden = path in (".git/config", "images/.hidden/a.png")
+        where = "invalid-path:path" if is_hidden else "invalid-value:row 5.path"
+        refused(place, where, "test-00000-of-00001.parquet: ")
 
     @pytest.mark.slow
-    def test_pull_with_an_unsafe_name_of_a_parquet_file_writes_nothing_outside(
+    def test_pull_with_an_unsafe_parquet_name_writes_nothing_outside(
         self, hub: FakeHub, place: Path, path: str
     ) -> None:
         """Check an unsafe name in the listing that looks like a Parquet file of responses."""
@@ -126,22 +134,16 @@ class TestPaths:
 class TestNames:
     @pytest.mark.slow
     @pytest.mark.parametrize("path", ["scenes.jsonl", "card.json", "images", "card.json/a.png"])
-    def test_pull_with_an_image_that_replaces_another_file_is_an_error(
-        self, hub: FakeHub, place: Path, path: str
-    ) -> None:
-        change_rows(hub, TEST_PART, with_path(path))
-        try:
-            differences = pull(REPO, place / "pulled")
-        except InputError:
-            assert list(place.iterdir()) == []
-        else:
-            pytest.fail(f"{path} was written: {differences}")
+    def test_pull_with_an_image_that_replaces_a_file_is_an_error(self, hub: FakeHub, place: Path, path: str) -> None:
+        change_path(hub, path)
+        with pytest.raises(InputError):
+            pull(REPO, place / "pulled")
+        assert list(place.iterdir()) == []
 
     def test_pull_with_two_images_of_the_same_path_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        lines = pl.read_parquet(hub.repositories[REPO].files[TEST_PART])["line"]
-        taken = json.loads(lines[1])["path"]
-        change_rows(hub, TEST_PART, with_path(taken))
-        refused(place, "invalid-value:path", taken)
+        taken = json.loads(rows_of(hub, TEST_PART)["line"][1])["path"]
+        change_path(hub, taken)
+        refused(place, "duplicate:path", taken)
 
     def test_pull_with_names_that_differ_only_in_case_is_an_error(self, hub: FakeHub, place: Path) -> None:
         def twice(manifest: dict[str, Any]) -> None:
@@ -155,52 +157,41 @@ class TestNames:
 
 @pytest.mark.slow
 class TestSizes:
-    def test_pull_of_a_repository_above_max_size_is_an_error(self, hub: FakeHub, place: Path) -> None:
+    def test_pull_of_more_bytes_than_allowed_or_free_is_an_error(self, hub: FakeHub, place: Path) -> None:
         refused(place, "too-large:size", "1,000", "--max-size", most_bytes=1000)
-
-    def test_pull_of_more_than_fits_on_the_disk_is_an_error(self, hub: FakeHub, place: Path) -> None:
         name = "data/test-00001-of-00002.parquet"
         hub.listed[name] = {"type": "file", "path": name, "size": 10**18, "oid": "0" * 40}
         refused(place, "too-large:size", "1,000,000,000,000,", most_bytes=10**19)
+        hub.listed["spotball.json"] = {"type": "file", "path": "spotball.json", "size": 10**10, "oid": "0" * 40}
+        refused(place, "too-large:file", "spotball.json: ", "10,000,000,000")
 
     @pytest.mark.parametrize("more", [0, 10**6])
-    def test_pull_of_a_file_with_a_wrong_checksum_or_size_is_an_error(
-        self, hub: FakeHub, place: Path, more: int
-    ) -> None:
+    def test_pull_of_a_file_with_wrong_checksum_or_size_is_an_error(self, hub: FakeHub, place: Path, more: int) -> None:
         size = len(hub.repositories[REPO].files["card.json"]) + more
         hub.served["card.json"] = b" " * size
         refused(place, "download-failed", "card.json: ", f"{size:,}")
 
-    def test_pull_with_a_manifest_above_the_size_limit_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        hub.listed["spotball.json"] = {"type": "file", "path": "spotball.json", "size": 10**10, "oid": "0" * 40}
-        refused(place, "too-large:file", "spotball.json: ", "10,000,000,000")
-
-    def test_pull_with_a_parquet_file_above_the_size_limit_is_an_error(
+    def test_pull_with_a_parquet_file_above_a_size_limit_is_an_error(
         self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(restore, "MOST_BYTES", 1000)
-        refused(place, "invalid-value:file", ".parquet: ", " 1,000 ")
-
-    def test_pull_with_a_parquet_file_that_unpacks_above_the_limit_is_an_error(
-        self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("spotball_core.service.unpacked_size.MOST_BYTES", 10**6)
-        change_rows(hub, ODD, lambda frame: frame.with_columns(cell=pl.lit("D5" * 10**6)))
-        refused(place, "wrong-file:file", ".parquet: ", " 1,000,000 ")
-
-    def test_pull_with_a_long_text_shared_by_many_rows_is_an_error(
-        self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Check a text that is stored once, so that neither the file nor its unpacked pages are large."""
-        monkeypatch.setattr(restore, "MOST_BYTES", 10**6)
-        change_rows(hub, ODD, lambda frame: pl.concat([frame.with_columns(line=pl.lit("D5" * 10**4))] * 500))
-        refused(place, "invalid-value:file", ".parquet: ", " 1,000,000 ")
+        odd = rows_of(hub, ODD)
+        for limit, most, frame, where in (
+            (RESTORED, 1000, odd, "too-large:file"),
+            (UNPACKED, 10**6, odd.with_columns(cell=pl.lit("D5" * 10**6)), "wrong-file:file"),
+            # This text is stored once, so that neither the file nor its unpacked pages are large.
+            (RESTORED, 10**6, pl.concat([odd.with_columns(line=pl.lit("D5" * 10**4))] * 500), "too-large:file"),
+        ):
+            change_rows(hub, ODD, frame)
+            with monkeypatch.context() as patch:
+                patch.setattr(limit, most)
+                refused(place, where, ".parquet: ", f" {most:,} ")
 
 
 class TestContent:
-    def test_pull_of_a_repository_without_a_manifest_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        repository = hub.repositories[REPO]
-        repository.add({"README.md": b"hello"}, "something else")
+    def test_pull_without_a_manifest_or_with_a_newer_one_is_an_error(self, hub: FakeHub, place: Path) -> None:
+        change_manifest(hub, lambda manifest: manifest.update(format=2))
+        refused(place, "invalid-value:format", "spotball.json: ", " 2")
+        hub.repositories[REPO].add({"README.md": b"hello"}, "something else")
         refused(place, "wrong-folder:repository", "spotball.json")
 
     @pytest.mark.parametrize(
@@ -211,56 +202,41 @@ class TestContent:
             (b'{"kind": "dataset", "files": []}', "invalid-value:files"),
         ],
     )
-    def test_pull_with_a_damaged_manifest_is_an_error(
-        self, hub: FakeHub, place: Path, content: bytes, where: str
-    ) -> None:
+    def test_pull_with_broken_manifest_is_an_error(self, hub: FakeHub, place: Path, content: bytes, where: str) -> None:
         change(hub, "spotball.json", content)
         refused(place, where, "spotball.json: ")
-
-    def test_pull_with_a_manifest_of_a_newer_format_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        change_manifest(hub, lambda manifest: manifest.update(format=2))
-        refused(place, "invalid-value:format", "spotball.json: ", " 2")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"])
     def test_pull_with_a_damaged_parquet_file_is_an_error(self, hub: FakeHub, place: Path, content: bytes) -> None:
         change(hub, TEST_PART, content)
-        refused(place, "invalid-value:file", "test-00000-of-00001.parquet: ", "image, position, line")
+        refused(place, "unreadable-file:file", "test-00000-of-00001.parquet: ", "image, position, line")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", [TEST_PART, ODD])
-    def test_pull_with_wrong_parquet_columns_is_an_error(self, hub: FakeHub, place: Path, name: str) -> None:
-        change_rows(hub, name, lambda frame: frame.rename({"line": "text"}))
-        refused(place, "invalid-value:file", "position, line")
-        change_rows(hub, name, lambda frame: frame.rename({"text": "line"}).with_columns(pl.col("position").cast(str)))
-        refused(place, "invalid-value:position", "String", "Int64")
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", [TEST_PART, ODD])
-    def test_pull_with_rows_that_are_not_single_lines_is_an_error(self, hub: FakeHub, place: Path, name: str) -> None:
-        change_rows(hub, name, lambda frame: frame.with_columns(line=pl.lit("{}\n{}")))
-        refused(place, "invalid-value:line", repr("{}\n{}"))
-        change_rows(hub, name, lambda frame: frame.with_columns(line=pl.lit(None, pl.String)))
-        refused(place, "invalid-value:line", "None")
-
-    @pytest.mark.slow
-    def test_pull_with_duplicate_or_missing_positions_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        change_rows(hub, ODD, lambda frame: pl.concat([frame, frame.head(1)]))
-        refused(place, "invalid-value:position", " 0 ")
-        change_rows(hub, ODD, lambda frame: frame.head(-1).tail(-1))
-        refused(place, "missing-value:position")
+    def test_pull_with_wrong_parquet_columns_or_values_is_an_error(self, hub: FakeHub, place: Path, name: str) -> None:
+        frame, position = rows_of(hub, name), pl.col("position")
+        for wrong, where, *named in (
+            (frame.rename({"line": "text"}), "unreadable-file:file", "position, line"),
+            (frame.with_columns(position.cast(str)), "invalid-value:position", "String", "Int64"),
+            (frame.with_columns(line=pl.lit("{}\n{}")), "invalid-value:line", repr("{}\n{}")),
+            (frame.with_columns(line=pl.lit(None, pl.String)), "invalid-value:line", "None"),
+            (frame.with_columns(position * 0), "duplicate:position", " 0 "),
+            (frame.with_columns(position + 100), "missing-value:position"),
+        ):
+            change_rows(hub, name, wrong)
+            refused(place, where, *named)
 
     @pytest.mark.slow
     def test_pull_with_rows_that_are_not_scenes_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        change_rows(hub, TEST_PART, lambda frame: frame.with_columns(line=pl.lit('{"sport": "soccer"}')))
+        wrong = rows_of(hub, TEST_PART).with_columns(line=pl.lit('{"sport": "soccer"}'))
+        change_rows(hub, TEST_PART, wrong)
         refused(place, "missing-value:row 5.image")
         no_image = pl.lit(None, pl.Struct({"bytes": pl.Binary, "path": pl.String}))
-        change_rows(hub, TEST_PART, lambda frame: frame.with_columns(image=no_image))
+        change_rows(hub, TEST_PART, wrong.with_columns(image=no_image))
         refused(place, "download-failed", "me/balls/scenes.jsonl:")
 
-    def test_download_of_a_symbolic_link_is_an_error(
-        self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_download_of_a_link_is_an_error(self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Check that a link is rejected, although the library writes regular files today."""
         client = Hub("pull")
         target = place.parent / "outside.txt"
@@ -283,7 +259,7 @@ class TestEdited:
         change(hub, "card.md", b"# Edited\n")
         image = json.loads(hub.repositories[REPO].files["splits.json"])["test"]["images"][0].removeprefix("soccer/")
         edited = json.dumps({"image": image, "cell": "A1"})
-        change_rows(hub, ODD, lambda frame: frame.with_columns(line=pl.lit(edited)))
+        change_rows(hub, ODD, rows_of(hub, ODD).with_columns(line=pl.lit(edited)))
         assert pull(REPO, place / "pulled") == [
             "card.md: the content differs from the pushed file.",
             "responses-odd.jsonl: the content differs from the pushed file.",
@@ -292,15 +268,13 @@ class TestEdited:
         assert (place / "pulled/responses-odd.jsonl").read_text().splitlines() == [edited] * 9
 
     def test_pull_lists_added_and_removed_files(self, hub: FakeHub, place: Path) -> None:
-        change_rows(hub, TEST_PART, with_path("images/new.png"))
-        repository = hub.repositories[REPO]
-        repository.add({name: content for name, content in repository.files.items() if name != ODD}, "remove responses")
+        change_path(hub, "images/new.png")
+        remove(hub, ODD)
         differences = pull(REPO, place / "pulled")
         assert "responses-odd.jsonl: the repository does not contain this file." in differences
         assert "images/new.png: spotball.json does not list this file." in differences
         assert "scenes.jsonl: the content differs from the pushed file." in differences
 
     def test_pull_without_a_file_of_the_manifest_is_an_error(self, hub: FakeHub, place: Path) -> None:
-        repository = hub.repositories[REPO]
-        repository.add({name: content for name, content in repository.files.items() if name != "card.md"}, "no card")
+        remove(hub, "card.md")
         refused(place, "missing-file:card.md", "me/balls: ", "spotball.json")

@@ -51,23 +51,31 @@ def metadata_of(hub: FakeHub, repo: str = REPO) -> dict[str, Any]:
 
 
 class TestDatasets:
-    def test_push_and_pull_of_a_dataset_keep_every_byte(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+    def test_push_resumes_after_interruption_and_pull_keeps_every_byte(
+        self, hub: FakeHub, answered: Path, tmp_path: Path
+    ) -> None:
+        hub.refuse_uploads_after = 2
+        with raises(SpotballError, "download-failed"):
+            push(answered, REPO)
+        commits, complete, n_requests = hub.repositories[REPO].commits, set(hub.objects), len(hub.requests)
+        assert len(commits) == 1
+        assert len(complete) >= 2  # several files are sent in parallel
+        hub.refuse_uploads_after = None
         pushed = push(answered, REPO)
-        assert pushed.commit == hub.repositories[REPO].commits[-1][0]
+        sent = {path.rpartition("/")[2] for method, path, _ in hub.requests[n_requests:] if method == "PUT"}
+        assert sent
+        assert not sent & complete
+        assert pushed.commit == commits[-1][0]
         assert any("checksums.sha256, with_ball/ (12 files)" in note for note in pushed.notes)
         assert pull(REPO, tmp_path / "pulled") == []
         assert contents(tmp_path / "pulled") == published(answered)
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+        # A push of unchanged content makes no commit.
+        n_commits, n_uploads = len(commits), len(hub.uploads)
+        assert push(answered, REPO).commit is None
+        assert (len(commits), len(hub.uploads)) == (n_commits, n_uploads)
 
-    @pytest.mark.slow
-    def test_pulled_dataset_has_the_same_scores(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
-        push(answered, REPO)
-        pull(REPO, tmp_path / "pulled")
-        before, after = (score(folder, bootstrap=30).model_dump_json() for folder in (answered, tmp_path / "pulled"))
-        assert before == after
-        assert json.loads(before)["provenance"]["parse_policies"] == ["lenient"]
-
-    def test_push_writes_a_card_with_the_scoring_signature(self, hub: FakeHub, answered: Path) -> None:
+    def test_push_writes_a_card_with_the_scoring_signature_and_a_manifest(self, hub: FakeHub, answered: Path) -> None:
         push(answered, REPO)
         card = hub.repositories[REPO].files["README.md"].decode()
         assert f"```text\n{score(answered, bootstrap=0).signature}\n```" in card
@@ -75,10 +83,13 @@ class TestDatasets:
         assert metadata["license"] == "cc0-1.0"
         assert [config["config_name"] for config in metadata["configs"]] == ["default", "responses"]
         assert "The ball is visible in 1 image" in card
+        manifest = json.loads(hub.repositories[REPO].files["spotball.json"])
+        assert manifest["kind"] == "dataset"
+        for file in manifest["files"]:
+            content = (answered / file["path"]).read_bytes()
+            assert (file["bytes"], file["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
 
-    def test_push_and_pull_of_scenes_without_images_or_responses(
-        self, hub: FakeHub, answered: Path, tmp_path: Path
-    ) -> None:
+    def test_push_and_pull_of_scenes_without_other_files(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
         scenes = [scene.model_copy(update={"path": None}) for scene in read_scenes(answered / "scenes.jsonl")]
         write_scenes(scenes, tmp_path / "bare/scenes.jsonl")
         push(tmp_path / "bare", REPO, license="cc-by-4.0")
@@ -105,42 +116,51 @@ class TestDatasets:
     def test_push_splits_large_files_and_removes_old_parts(
         self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("spotball_gen.dataset.exports.parquet.PER_FILE", 3)
         monkeypatch.setattr(hub_datasets, "LINES_PER_FILE", 50)
-        push(answered, REPO)
-        names = [name for name in hub.repositories[REPO].files if name.endswith(".parquet")]
         sizes = [len(json.loads((answered / "splits.json").read_text())[part]["images"]) for part in ("train", "test")]
-        assert sum(name.startswith("data/") for name in names) == sum(math.ceil(n / 3) for n in sizes)
-        assert sum(name.startswith("responses/") for name in names) > 3
-        assert pull(REPO, tmp_path / "pulled") == []
-        assert contents(tmp_path / "pulled") == published(answered)
-        # A new push with fewer parts must remove the earlier ones.
-        monkeypatch.setattr("spotball_gen.dataset.exports.parquet.PER_FILE", PER_FILE)
-        push(answered, REPO)
-        assert pull(REPO, tmp_path / "again") == []
-        assert contents(tmp_path / "again") == published(answered)
+        # The second push has fewer parts, and must remove the earlier ones.
+        for per_file in (3, PER_FILE):
+            monkeypatch.setattr("spotball_gen.dataset.exports.parquet.PER_FILE", per_file)
+            push(answered, REPO)
+            names = [name for name in hub.repositories[REPO].files if name.endswith(".parquet")]
+            assert sum(name.startswith("data/") for name in names) == sum(math.ceil(n / per_file) for n in sizes)
+            assert sum(name.startswith("responses/") for name in names) > 3
+            assert pull(REPO, tmp_path / str(per_file)) == []
+            assert contents(tmp_path / str(per_file)) == published(answered)
 
-    def test_push_with_a_missing_image_is_an_error(self, answered: Path, tmp_path: Path) -> None:
-        shutil.copy(answered / "scenes.jsonl", tmp_path)
-        with raises(SpotballError, "missing-file:image"):
-            push(tmp_path, REPO, dry_run=True)
-
-    def test_push_with_names_that_pull_rejects_is_an_error(self, answered: Path, tmp_path: Path) -> None:
+    @pytest.mark.slow
+    def test_push_uploads_only_changes_and_pull_takes_a_revision(
+        self, hub: FakeHub, answered: Path, tmp_path: Path
+    ) -> None:
+        first = push(answered, REPO).commit
         copy = shutil.copytree(answered, tmp_path / "copy")
-        scenes = read_scenes(copy / "scenes.jsonl")
+        (copy / "responses-odd.jsonl").unlink()
+        before, n_uploads = set(hub.repositories[REPO].files), len(hub.uploads)
+        push(copy, REPO)
+        assert before - set(hub.repositories[REPO].files) == {"responses/responses-odd.jsonl-00000-of-00001.parquet"}
+        assert len(hub.uploads) == n_uploads
+        assert hub.repositories[REPO].messages == ["initial commit", *["Push a dataset with spotball"] * 2]
+        pull(REPO, tmp_path / "new")
+        pull(REPO, tmp_path / "old", revision=first)
+        assert not (tmp_path / "new/responses-odd.jsonl").exists()
+        assert contents(tmp_path / "old") == published(answered)
+
+    def test_push_with_missing_or_unsafe_images_is_an_error(self, answered: Path, tmp_path: Path) -> None:
+        copy = shutil.copytree(answered, tmp_path / "copy")
+        first, *others = read_scenes(copy / "scenes.jsonl")
         (copy / "images/.hidden.png").write_bytes(b"image")
-        write_scenes([scenes[0].model_copy(update={"path": "images/.hidden.png"}), *scenes[1:]], copy / "scenes.jsonl")
-        with raises(SpotballError, "invalid-path:path"):
-            push(copy, REPO, dry_run=True)
-        write_scenes([scenes[0].model_copy(update={"path": "card.json"}), *scenes[1:]], copy / "scenes.jsonl")
-        with raises(SpotballError, "duplicate:path"):
-            push(copy, REPO, dry_run=True)
+        for path, where in (
+            ("images/none.png", "missing-file:image"),
+            ("images/.hidden.png", "invalid-path:path"),
+            ("card.json", "duplicate:path"),
+        ):
+            write_scenes([first.model_copy(update={"path": path}), *others], copy / "scenes.jsonl")
+            with raises(SpotballError, where):
+                push(copy, REPO, dry_run=True)
 
 
 class TestResults:
-    def test_push_of_score_reports_round_trips_and_writes_a_model_index(
-        self, hub: FakeHub, scored: Path, tmp_path: Path
-    ) -> None:
+    def test_score_reports_round_trip_with_a_model_index(self, hub: FakeHub, scored: Path, tmp_path: Path) -> None:
         push(scored, "me/results", license="mit")
         board = make_leaderboard(read_reports([scored]))
         url = f"{hub.url}/datasets/me/results"
@@ -172,58 +192,27 @@ def test_push_uploads_exports_unchanged(hub: FakeHub, made: Path, tmp_path: Path
     assert files.keys() - {"spotball.json"} == contents(tmp_path / "exported").keys()
 
 
-class TestRepeated:
-    def test_push_of_unchanged_content_makes_no_commit(self, hub: FakeHub, answered: Path) -> None:
-        push(answered, REPO)
-        n_commits, n_uploads = len(hub.repositories[REPO].commits), len(hub.uploads)
-        again = push(answered, REPO)
-        assert again.commit is None
-        assert (len(hub.repositories[REPO].commits), len(hub.uploads)) == (n_commits, n_uploads)
-
-    @pytest.mark.slow
-    def test_push_uploads_only_changed_files(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
-        push(answered, REPO)
-        copy = shutil.copytree(answered, tmp_path / "copy")
-        (copy / "responses-odd.jsonl").unlink()
-        before = set(hub.repositories[REPO].files)
-        n_uploads = len(hub.uploads)
-        push(copy, REPO)
-        assert before - set(hub.repositories[REPO].files) == {"responses/responses-odd.jsonl-00000-of-00001.parquet"}
-        assert len(hub.uploads) == n_uploads
-        assert hub.repositories[REPO].messages == ["initial commit", *["Push a dataset with spotball"] * 2]
-
-    @pytest.mark.slow
-    def test_push_after_an_interruption_uploads_only_the_rest(
-        self, hub: FakeHub, answered: Path, tmp_path: Path
-    ) -> None:
-        hub.refuse_uploads_after = 2
-        with raises(SpotballError, "download-failed"):
-            push(answered, REPO)
-        assert len(hub.repositories[REPO].commits) == 1
-        complete = set(hub.objects)
-        assert len(complete) >= 2  # several files are sent in parallel
-        hub.refuse_uploads_after = None
-        n_requests = len(hub.requests)
-        push(answered, REPO)
-        sent = {path.rpartition("/")[2] for method, path, _ in hub.requests[n_requests:] if method == "PUT"}
-        assert sent
-        assert not sent & complete
-        assert pull(REPO, tmp_path / "pulled") == []
-
-
 class TestTokens:
-    def test_token_is_sent_only_to_the_hub_and_never_stored(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+    def test_token_is_checked_sent_only_to_the_hub_and_never_stored(
+        self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         told: list[str] = []
         push(answered, REPO, private=True, tell=told.append)
         assert hub.repositories[REPO].private
         pull(REPO, tmp_path / "pulled", tell=told.append)
-        large = [token for _, path, token in hub.requests if path.startswith("/objects/")]
-        assert large
-        assert set(large) == {None}
+        large = {token for _, path, token in hub.requests if path.startswith("/objects/")}
+        assert large == {None}
         assert {token for _, path, token in hub.requests if not path.startswith("/objects/")} == {f"Bearer {hub.token}"}
         assert hub.token not in "".join(told)
         files = [*contents(tmp_path).values(), *hub.repositories[REPO].files.values()]
         assert not any(hub.token.encode() in content for content in files)
+        # This token has no permission.
+        monkeypatch.setenv("HF_TOKEN", "hf_wrongToken")
+        for call in (lambda: push(answered, REPO), lambda: pull(REPO, tmp_path / "again")):
+            with raises(SpotballError, "download-failed") as caught:
+                call()
+            assert "hf_wrongToken" not in str(caught.value)
+        assert not (tmp_path / "again").exists()
 
     @pytest.mark.slow
     def test_stored_login_is_not_used(
@@ -237,20 +226,9 @@ class TestTokens:
         with raises(OptionError, "missing-key"):
             push(answered, REPO)
 
-    def test_push_and_pull_with_a_token_without_permission_are_errors(
-        self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        push(answered, REPO, private=True)
-        monkeypatch.setenv("HF_TOKEN", "hf_wrongToken")
-        for call in (lambda: push(answered, REPO), lambda: pull(REPO, tmp_path / "pulled")):
-            with raises(SpotballError, "download-failed") as caught:
-                call()
-            assert "hf_wrongToken" not in str(caught.value)
-        assert not (tmp_path / "pulled").exists()
-
 
 class TestWithoutTheHub:
-    def test_push_dry_run_needs_neither_network_nor_library(
+    def test_push_dry_run_needs_neither_network_nor_library_as_push_and_pull_do(
         self, answered: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setitem(sys.modules, "huggingface_hub", None)
@@ -261,60 +239,25 @@ class TestWithoutTheHub:
         assert pushed.url == "https://huggingface.co/datasets/me/balls"
         assert pushed.sizes["card.md"] == (answered / "card.md").stat().st_size
         assert {"README.md", "croissant.json", "spotball.json"} <= pushed.sizes.keys()
+        for call in (lambda: push(answered, REPO), lambda: pull(REPO, tmp_path / "pulled")):
+            with raises(MissingExtraError, "missing-extra"):
+                call()
 
-    def test_push_and_pull_without_the_library_name_the_missing_extra(
-        self, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-        with raises(MissingExtraError, "missing-extra"):
-            push(answered, REPO)
-        with raises(MissingExtraError, "missing-extra"):
-            pull(REPO, tmp_path / "pulled")
-
-    def test_pull_from_an_unreachable_hub_is_an_error(
+    def test_pull_from_an_unreachable_hub_or_to_an_existing_folder_is_an_error(
         self, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine/mine.txt").write_text("mine")
+        with raises(OptionError, "output-exists:--out"):
+            pull(REPO, tmp_path / "mine")
+        assert contents(tmp_path / "mine") == {"mine.txt": b"mine"}
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
         with raises(SpotballError, "download-failed"):
             pull(REPO, tmp_path / "pulled")
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "me/../you", "me/a b"])
-def test_push_and_pull_with_an_invalid_repository_name_are_errors(
-    hub: FakeHub, answered: Path, tmp_path: Path, name: str
-) -> None:
-    with raises(OptionError, "invalid-option:--repo"):
-        push(answered, name)
-    with raises(OptionError, "invalid-option:--repo"):
-        pull(name, tmp_path / "pulled")
-
-
-def test_pull_to_an_existing_folder_is_an_error_and_keeps_its_files(
-    hub: FakeHub, answered: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/mine.txt").write_text("mine")
-    with raises(OptionError, "output-exists:--out"):
-        pull(REPO, tmp_path / "mine")
-    assert contents(tmp_path / "mine") == {"mine.txt": b"mine"}
-
-
-@pytest.mark.slow
-def test_pull_with_a_revision_returns_the_older_commit(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
-    first = push(answered, REPO).commit
-    copy = shutil.copytree(answered, tmp_path / "copy")
-    (copy / "responses-csv.csv").unlink()
-    push(copy, REPO)
-    pull(REPO, tmp_path / "new")
-    pull(REPO, tmp_path / "old", revision=first)
-    assert not (tmp_path / "new/responses-csv.csv").exists()
-    assert contents(tmp_path / "old") == published(answered)
-
-
-def test_push_writes_a_manifest_with_sizes_and_checksums(hub: FakeHub, answered: Path) -> None:
-    push(answered, REPO)
-    manifest = json.loads(hub.repositories[REPO].files["spotball.json"])
-    assert manifest["kind"] == "dataset"
-    for file in manifest["files"]:
-        content = (answered / file["path"]).read_bytes()
-        assert (file["bytes"], file["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+def test_push_and_pull_with_an_invalid_name_are_errors(hub: FakeHub, answered: Path, tmp_path: Path, name: str) -> None:
+    for call in (lambda: push(answered, name), lambda: pull(name, tmp_path / "pulled")):
+        with raises(OptionError, "invalid-option:--repo"):
+            call()

@@ -1,4 +1,4 @@
-"""Test which pixels are inpainted: the ball and its shadow, but not players."""
+"""Test which pixels are inpainted: the ball and its shadow, but not players, whose masks follow their outlines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
+from shapely.geometry import box as rectangle
 
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
+from spotball_gen.imaging.player_masks import player_mask
 from spotball_gen.imaging.shadows import shadow_of
 from spotball_gen.items.item import Box, Item
 from tests.gen.making import item_of
@@ -30,13 +32,10 @@ def boxes(draw: st.DrawFn, most: float = 60) -> Box:
 
 
 @given(boxes(), st.lists(boxes(), max_size=3), st.sampled_from([0.0, 0.25, 1.0]), st.booleans())
-def test_ball_mask_equals_a_plain_loop(
-    plain: Item, ball: Box, players: list[Box], margin: float, protect: bool
-) -> None:
+def test_ball_mask_equals_plain_loops(plain: Item, ball: Box, players: list[Box], margin: float, protect: bool) -> None:
     settings = MaskSettings(margin=margin, protect=protect, shadow=0)
     mask = ball_mask(replace(plain, ball=ball, players=tuple(players)), settings)
-    assert mask.shape == (HEIGHT, WIDTH)
-    assert mask.dtype == np.uint8
+    assert (mask.shape, mask.dtype) == ((HEIGHT, WIDTH), np.uint8)
     more = max(1.0, margin * (ball.width + ball.height) / 2)
     for y in range(0, HEIGHT, 3):
         for x in range(0, WIDTH, 3):
@@ -77,86 +76,81 @@ def ground(seed: int = 0, color: tuple[int, int, int] = (70, 140, 60)) -> NDArra
     return pixels
 
 
-def draw(pixels: NDArray[np.uint8], box: Box, shade: float | None = None, color: tuple[int, ...] = ()) -> None:
-    """Draw an ellipse that darkens the image by a factor or has a color."""
-    y, x = np.mgrid[: pixels.shape[0], : pixels.shape[1]] + 0.5
+def ellipse(box: Box) -> NDArray[np.bool_]:
+    """Return the pixels of an image of 640 x 360 pixels in the ellipse in a box."""
+    y, x = np.mgrid[:360, :640] + 0.5
     (at_x, at_y), wide, high = box.center, box.width / 2, box.height / 2
-    inside = ((x - at_x) / wide) ** 2 + ((y - at_y) / high) ** 2 <= 1
-    pixels[inside] = pixels[inside] * shade if shade is not None else np.array(color)
+    return np.asarray(((x - at_x) / wide) ** 2 + ((y - at_y) / high) ** 2 <= 1)
+
+
+def shade(pixels: NDArray[np.uint8], box: Box, factor: float = 0.5) -> NDArray[np.uint8]:
+    """Darken an ellipse, and return the image."""
+    pixels[ellipse(box)] = pixels[ellipse(box)] * factor
+    return pixels
 
 
 BALL = Box(300, 100, 324, 124)
 SHADOW = Box(295, 255, 329, 267)
 
 
+def scene(seed: int = 0) -> NDArray[np.uint8]:
+    """Return the ground with a white ball."""
+    pixels = ground(seed)
+    pixels[ellipse(BALL)] = 250
+    return pixels
+
+
 def seen(pixels: NDArray[np.uint8], players: tuple[Box, ...] = (), reach: float = 10) -> NDArray[np.bool_]:
     return shadow_of(pixels, BALL, players, reach=reach)
 
 
-def share(found: NDArray[np.bool_], box: Box) -> float:
-    """Return the intersection over union of a mask and an ellipse."""
-    there = np.zeros((*found.shape, 3), dtype=np.uint8)
-    draw(there, box, color=(1, 1, 1))
-    drawn = there[..., 0] > 0
-    return float((found & drawn).sum() / (found | drawn).sum())
-
-
-@pytest.mark.parametrize("shade", [0.5, 0.7])
+@pytest.mark.parametrize("factor", [0.5, 0.7])
 @pytest.mark.parametrize("seed", range(3))
-def test_shadow_of_a_flying_ball_is_found_within_reach(seed: int, shade: float) -> None:
-    pixels = ground(seed)
-    draw(pixels, BALL, color=(250, 250, 250))
-    draw(pixels, SHADOW, shade)
-    assert share(seen(pixels), SHADOW) > 0.7
+def test_shadow_of_a_flying_ball_is_found_within_reach(seed: int, factor: float) -> None:
+    pixels = shade(scene(seed), SHADOW, factor)
+    found, drawn = seen(pixels), ellipse(SHADOW)
+    assert (found & drawn).sum() / (found | drawn).sum() > 0.7
     assert not seen(pixels, reach=3).any()
 
 
 def test_shadow_of_a_ball_on_the_ground_is_found() -> None:
-    pixels, ball, shadow = ground(), Box(300, 240, 324, 264), Box(300, 258, 336, 270)
-    draw(pixels, shadow, 0.5)
-    draw(pixels, ball, color=(250, 250, 250))
-    found = shadow_of(pixels, ball, (), reach=10)
-    assert found[265:270, 310:325].mean() > 0.5
+    ball = Box(300, 240, 324, 264)
+    pixels = shade(ground(), Box(300, 258, 336, 270))
+    pixels[ellipse(ball)] = 250
+    assert shadow_of(pixels, ball, (), reach=10)[265:270, 310:325].mean() > 0.5
 
 
 @pytest.mark.parametrize(
-    "what",
-    ["nothing", "another color", "far aside", "above", "upright", "too small", "too large"],
+    "spot",
+    [
+        pytest.param(Box(395, 255, 429, 267), id="far aside"),
+        pytest.param(Box(295, 92, 329, 99), id="above"),
+        pytest.param(Box(306, 240, 318, 290), id="upright"),
+        pytest.param(Box(309, 258, 315, 262), id="too small"),
+        pytest.param(Box(250, 240, 374, 290), id="too large"),
+    ],
 )
-def test_shadow_ignores_other_colors_places_and_sizes(what: str) -> None:
-    pixels = ground()
-    draw(pixels, BALL, color=(250, 250, 250))
-    spots = {
-        "far aside": Box(395, 255, 429, 267),
-        "above": Box(295, 92, 329, 99),
-        "upright": Box(306, 240, 318, 290),
-        "too small": Box(309, 258, 315, 262),
-        "too large": Box(250, 240, 374, 290),
-    }
-    if what == "another color":
-        draw(pixels, SHADOW, color=(20, 20, 150))
-    elif what in spots:
-        draw(pixels, spots[what], 0.5)
-    assert not seen(pixels).any()
+def test_shadow_ignores_other_places_and_sizes(spot: Box) -> None:
+    assert not seen(shade(scene(), spot)).any()
 
 
-def test_shadow_under_a_player_is_ignored() -> None:
-    pixels, player = ground(), Box(290, 150, 334, 262, label="player")
-    draw(pixels, SHADOW, 0.5)
+def test_shadow_ignores_other_colors_and_players() -> None:
+    colored = scene()
+    assert not seen(colored).any()
+    colored[ellipse(SHADOW)] = (20, 20, 150)
+    assert not seen(colored).any()
+    pixels, player = shade(ground(), SHADOW), Box(290, 150, 334, 262, label="player")
     assert seen(pixels).any()
     assert not seen(pixels, (player,)).any()
 
 
-def test_shadow_of_a_ball_at_the_image_edge_does_not_fail() -> None:
-    pixels = ground()
-    for ball in (Box(0, 340, 20, 360), Box(620, 0, 640, 20), Box(630, 350, 700, 420)):
-        assert shadow_of(pixels, ball, (), reach=10).shape == (360, 640)
+@pytest.mark.parametrize("ball", [Box(0, 340, 20, 360), Box(620, 0, 640, 20), Box(630, 350, 700, 420)])
+def test_shadow_of_a_ball_at_the_image_edge_does_not_fail(ball: Box) -> None:
+    assert shadow_of(ground(), ball, (), reach=10).shape == (360, 640)
 
 
 def test_ball_mask_includes_the_shadow_with_a_margin_but_no_players(tmp_path: Path) -> None:
-    pixels = ground()
-    draw(pixels, BALL, color=(250, 250, 250))
-    draw(pixels, SHADOW, 0.5)
+    pixels = shade(scene(), SHADOW)
     item = item_of(pixels, tmp_path, ball=BALL)
     mask, bare = ball_mask(item, MaskSettings()), ball_mask(item, MaskSettings(shadow=0))
     assert (mask[seen(pixels)] == 255).all()
@@ -170,16 +164,58 @@ def test_ball_mask_includes_the_shadow_with_a_margin_but_no_players(tmp_path: Pa
 def test_ball_mask_includes_regions_from_the_review_even_on_players(tmp_path: Path) -> None:
     # For a ball of 24 pixels, the margin around a marked region is 6 pixels.
     player = Box(400, 300, 440, 330, label="player")
-    item = item_of(ground(), tmp_path, ball=Box(300, 100, 324, 124), players=(player,))
+    item = item_of(ground(), tmp_path, ball=BALL, players=(player,))
     marked = item.noted("inpaint", regions=[[420.0, 320.0, 460.0, 340.0]])
     before, mask = (ball_mask(one, MaskSettings(margin=0.25)) for one in (item, marked))
     grown = (mask > 0) & (before == 0)
     assert grown[320:340, 420:460].all()
-    assert grown[329, 466 - 1]
+    assert grown[329, 465]
     assert grown[314, 445]
-    assert not grown[:314].any()
-    assert not grown[:, 466:].any()
     # Players in the margin are still protected.
-    assert not grown[300:320, 400:440].any()
-    assert not grown[300:330, 400:420].any()
+    beyond = np.s_[:314], np.s_[:, 466:], np.s_[300:320, 400:440], np.s_[300:330, 400:420]
+    assert not any(grown[part].any() for part in beyond)
     assert (before <= mask).all()
+
+
+SHAPE = 60, 80
+
+
+@given(st.lists(st.tuples(st.floats(-5, 85), st.floats(-5, 65)), min_size=3, max_size=3, unique=True))
+def test_player_mask_contains_pixels_with_centers_inside_the_outline(points: list[tuple[float, float]]) -> None:
+    (ax, ay), (bx, by), (cx, cy) = points
+    mask = player_mask(Box(0, 0, 80, 60, label="player", outline=(tuple(points),)), SHAPE)
+    for y in range(0, SHAPE[0], 3):
+        for x in range(0, SHAPE[1], 3):
+            u, v = x + 0.5, y + 0.5
+            sides = [
+                (bx - ax) * (v - ay) - (by - ay) * (u - ax),
+                (cx - bx) * (v - by) - (cy - by) * (u - bx),
+                (ax - cx) * (v - cy) - (ay - cy) * (u - cx),
+            ]
+            if min(map(abs, sides)) > 1e-6:
+                assert mask[y, x] == (min(sides) > 0 or max(sides) < 0)
+
+
+def test_player_mask_of_several_polygons_is_their_union() -> None:
+    two = (((1.0, 1.0), (9.0, 1.0), (9.0, 9.0), (1.0, 9.0)), ((5.0, 5.0), (20.0, 5.0), (20.0, 20.0), (5.0, 20.0)))
+    mask = player_mask(Box(0, 0, 30, 30, label="player", outline=two), SHAPE)
+    union = rectangle(1, 1, 9, 9).union(rectangle(5, 5, 20, 20))
+    assert mask[7, 7]
+    assert mask[2, 2]
+    assert mask[15, 15]
+    assert not mask[2, 15]
+    assert mask.sum() == union.area
+
+
+def test_ball_mask_enters_the_box_but_not_the_outline_of_a_player(tmp_path: Path) -> None:
+    item = item_of(np.full((*SHAPE, 3), 90, np.uint8), tmp_path)
+    ball = Box(30, 20, 42, 32)
+    # The player is the right half of a box that overlaps the ball's margin.
+    outline = (((43.0, 5.0), (60.0, 5.0), (60.0, 55.0), (43.0, 55.0)),)
+    player = Box(26, 5, 60, 55, label="player")
+    settings = MaskSettings(margin=0.5, shadow=0)
+    boxed = ball_mask(replace(item, ball=ball, players=(player,)), settings) > 0
+    spared = ball_mask(replace(item, ball=ball, players=(replace(player, outline=outline),)), settings) > 0
+    assert spared.sum() > boxed.sum()
+    assert spared[26, 28]
+    assert not spared[26, 44:].any()

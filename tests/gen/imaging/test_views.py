@@ -29,9 +29,7 @@ def noise(mask: NDArray[np.uint8], seed: int = 0) -> NDArray[np.uint8]:
 
 
 @given(masks(), sizes, st.floats(1, 8))
-def test_model_view_window_contains_the_mask_and_its_surroundings(
-    mask: NDArray[np.uint8], size: int, surroundings: float
-) -> None:
+def test_window_contains_the_mask_and_its_surroundings(mask: NDArray[np.uint8], size: int, surroundings: float) -> None:
     view = ModelView.of(mask, size=size, surroundings=surroundings)
     assert (mask[view.window] > 0).sum() == (mask > 0).sum()
     extent = max(int(np.ptp(np.flatnonzero(mask.any(axis=axis)))) + 1 for axis in (0, 1))
@@ -44,21 +42,15 @@ def test_model_view_window_contains_the_mask_and_its_surroundings(
 
 
 @given(masks(), sizes, st.integers(0, 2**32 - 1))
-def test_model_view_does_not_depend_on_masked_pixels(mask: NDArray[np.uint8], size: int, seed: int) -> None:
+def test_model_view_hides_the_mask_in_whole_cells_and_does_not_depend_on_masked_pixels(
+    mask: NDArray[np.uint8], size: int, seed: int
+) -> None:
     view = ModelView.of(mask, size=size, surroundings=3)
     image = noise(mask)
-    other = composite(image, noise(mask, seed), mask)
     shown, cells = view.shown(image)
-    assert shown.shape == (*view.canvas, 3)
-    assert cells.shape == view.canvas
-    assert (shown == view.shown(other)[0]).all()
-    assert (cells == view.shown(other)[1]).all()
-
-
-@given(masks(), sizes)
-def test_model_view_mask_covers_the_mask_in_whole_cells(mask: NDArray[np.uint8], size: int) -> None:
-    view = ModelView.of(mask, size=size, surroundings=3)
-    _, cells = view.shown(noise(mask))
+    for part, other in zip((shown, cells), view.shown(composite(image, noise(mask, seed), mask)), strict=True):
+        assert (part == other).all()
+    assert (shown.shape, cells.shape) == ((*view.canvas, 3), view.canvas)
     assert set(np.unique(cells).tolist()) <= {0, 255}
     by_cell = cells.reshape(cells.shape[0] // CELL, CELL, cells.shape[1] // CELL, CELL)
     assert (by_cell == by_cell[:, :1, :, :1]).all()

@@ -15,12 +15,11 @@ GRID = Grid.standard()
 BALL = (310.0, 170.0, 330.0, 180.0)
 
 edges = st.integers(0, 20)
-boxes = st.tuples(edges, edges, st.integers(1, 12), st.integers(1, 12)).map(
-    lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
-)
+sides = st.integers(1, 12)
+boxes = st.tuples(edges, edges, sides, sides).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
 
 
-def test_measures_equal_a_hand_calculation() -> None:
+def test_measures_equal_hand_calculations() -> None:
     found = measures(BALL, [(360, 100, 400, 200), (0, 0, 10, 20)], GRID)
     assert tuple(found) == MEASURES
     assert found["players"] == 2
@@ -28,15 +27,9 @@ def test_measures_equal_a_hand_calculation() -> None:
     assert found["ball_size"] == pytest.approx(200**0.5)
     assert found["player_distance"] == 40
     assert found["center_distance"] == 5
-
-
-def test_measures_without_players_are_zero_with_infinite_distance() -> None:
-    found = measures(BALL, [], GRID)
-    assert (found["players"], found["coverage"], found["occlusion"]) == (0, 0, 0)
-    assert found["player_distance"] == np.inf
-
-
-def test_player_distance_to_a_corner_and_inside_a_box() -> None:
+    alone = measures(BALL, [], GRID)
+    assert (alone["players"], alone["coverage"], alone["occlusion"], alone["player_distance"]) == (0, 0, 0, np.inf)
+    # The center of the ball is 5 px from the corner of a player, or inside a player.
     assert measures(BALL, [(323, 179, 400, 200)], GRID)["player_distance"] == pytest.approx(5)
     assert measures(BALL, [(300, 100, 400, 200)], GRID)["player_distance"] == 0
 
@@ -48,41 +41,32 @@ def test_covered_is_the_area_of_the_union(box: tuple[int, ...], others: list[tup
     assert covered(np.array(box, float), np.array(others, float).reshape(-1, 4)) == pytest.approx(expected)
 
 
-class TestHidden:
-    def test_hidden_counts_only_the_farther_player(self) -> None:
-        players = np.array([[100, 100, 140, 200], [120, 150, 160, 260], [400, 100, 440, 200.0]])
-        assert hidden(players, GRID) == pytest.approx([20 * 50 / 4000, 0, 0])
-
-    def test_hidden_is_zero_for_players_at_the_same_distance(self) -> None:
-        assert hidden(np.array([[100, 100, 140, 200], [120, 120, 160, 200.0]]), GRID).tolist() == [0, 0]
-
-    def test_hidden_counts_an_area_covered_twice_once(self) -> None:
-        players = np.array([[100, 100, 140, 200], [120, 150, 160, 260], [120, 150, 160, 270.0]])
-        assert hidden(players, GRID)[0] == pytest.approx(20 * 50 / 4000)
-
-    def test_hidden_of_a_player_cut_off_at_the_side(self) -> None:
-        # The complete player is 2.5 times as high as wide, so this one should be 40 wide, and half of it is missing.
-        players = np.array([[0, 100, 20, 200], [300, 100, 340, 200.0]])
-        assert hidden(players, GRID) == pytest.approx([0.5, 0])
-
-    def test_hidden_of_a_player_cut_off_at_the_bottom(self) -> None:
-        players = np.array([[300, 320, 340, 360], [100, 100, 140, 200.0]])
-        assert hidden(players, GRID) == pytest.approx([0.6, 0])
-
-    def test_hidden_uses_the_default_shape_without_a_complete_player(self) -> None:
-        assert hidden(np.array([[630, 100, 640, 200.0]]), GRID) == pytest.approx([1 - 10 / (100 / UPRIGHT)])
-
-    @given(st.lists(boxes, min_size=1, max_size=6))
-    def test_hidden_is_between_0_and_1(self, players: list[tuple[int, ...]]) -> None:
-        found = hidden(np.array(players, float), Grid(2, 2, 32, 32))
-        assert ((found >= 0) & (found <= 1)).all()
+@pytest.mark.parametrize(
+    ("players", "expected"),
+    [
+        # Only the farther player is hidden, and no player is hidden by one at the same distance.
+        ([[100, 100, 140, 200], [120, 150, 160, 260], [400, 100, 440, 200]], [20 * 50 / 4000, 0, 0]),
+        ([[100, 100, 140, 200], [120, 120, 160, 200]], [0, 0]),
+        # An area that is covered twice counts once.
+        ([[100, 100, 140, 200], [120, 150, 160, 260], [120, 150, 160, 270]], [20 * 50 / 4000, 1, 0]),
+        # A complete player is 2.5 times as high as wide. One cut off at the side should be 40 wide: half is missing.
+        ([[0, 100, 20, 200], [300, 100, 340, 200]], [0.5, 0]),
+        ([[300, 320, 340, 360], [100, 100, 140, 200]], [0.6, 0]),
+        # Without a complete player, the default shape is used.
+        ([[630, 100, 640, 200]], [1 - 10 / (100 / UPRIGHT)]),
+    ],
+)
+def test_hidden_equals_a_hand_calculation(players: list[list[float]], expected: list[float]) -> None:
+    assert hidden(np.array(players, float), GRID) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("cell", range(60))
-def test_in_center_equals_the_center_window_of_the_paper(cell: int) -> None:
-    assert in_center(tuple(GRID.rectangles[cell]), GRID) == window_mask(GRID)[cell]
+@given(st.lists(boxes, min_size=1, max_size=6))
+def test_hidden_is_between_0_and_1(players: list[tuple[int, ...]]) -> None:
+    found = hidden(np.array(players, float), Grid(2, 2, 32, 32))
+    assert ((found >= 0) & (found <= 1)).all()
 
 
-def test_in_center_of_another_grid_is_the_same_part_of_the_image() -> None:
+def test_in_center_equals_the_center_window_of_the_paper_on_any_grid() -> None:
+    assert [in_center(tuple(cell), GRID) for cell in GRID.rectangles] == window_mask(GRID).tolist()
     assert in_center((150, 80, 160, 90), Grid(12, 20, 320, 180))
     assert not in_center((150, 125, 160, 135), Grid(12, 20, 320, 180))

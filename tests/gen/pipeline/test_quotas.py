@@ -41,20 +41,12 @@ def chosen(items: list[Item], seed: int = 0, **targets: Any) -> tuple[list[Item]
     return [one for one in items if one.id in choice.chosen], choice
 
 
-class TestNothingAsked:
-    def test_choose_without_targets_takes_all_items(self) -> None:
-        items = [item(n) for n in range(5)]
-        taken, choice = chosen(items)
-        assert taken == items
-        assert (choice.left_out, choice.starving, choice.record()) == ({}, (), {"starving": [], "bins": {}})
-
-    def test_choose_from_no_items_reports_unfilled_bins(self) -> None:
-        assert choose([], Targets(), GRID, seed=0).chosen == ()
-        choice = choose([], Targets.model_validate({"count": 3, "center": 0.5}), GRID, seed=0)
-        assert choice.starving == (
-            "center inside: only 0 of 2 items were selected (0 available)",
-            "center outside: only 0 of 1 items were selected (0 available)",
-        )
+def test_choose_without_targets_takes_all_items() -> None:
+    items = [item(n) for n in range(5)]
+    taken, choice = chosen(items)
+    assert taken == items
+    assert (choice.left_out, choice.starving, choice.record()) == ({}, (), {"starving": [], "bins": {}})
+    assert chosen([])[0] == []
 
 
 def test_choose_ranges_include_their_ends() -> None:
@@ -64,15 +56,11 @@ def test_choose_ranges_include_their_ends() -> None:
     assert set(choice.left_out.values()) == {OUTSIDE}
 
 
-def test_choose_with_a_count_depends_only_on_the_seed() -> None:
+def test_choose_with_a_count_depends_only_on_the_seed_even_if_other_items_are_removed() -> None:
     items = [item(n) for n in range(30)]
     once, again, other = (chosen(items, seed, count=10)[0] for seed in (1, 1, 2))
     assert once == again != other
     assert len(once) == len(other) == 10
-
-
-def test_choose_draws_the_same_items_if_others_are_removed() -> None:
-    items = [item(n) for n in range(30)]
     few, _ = chosen(items, count=5)
     rest = [one for one in items if one in few or one.time < 20]
     assert chosen(rest, count=5)[0] == few
@@ -91,57 +79,40 @@ class TestQuotas:
         assert choice.starving == ()
         assert set(choice.left_out.values()) == {SURPLUS}
 
-    def test_choose_reports_the_bin_that_cannot_be_filled(self) -> None:
-        items = [item(n, players=1 if n else 5) for n in range(20)]
-        taken, choice = chosen(items, count=10, quotas={"players": {"edges": [3]}})
-        assert len(taken) == 6
-        assert choice.starving == ("players from 3 up: only 1 of 5 items were selected (1 available)",)
-
-    def test_choose_reports_too_few_items_for_the_count(self) -> None:
-        _, choice = chosen([item(n) for n in range(3)], count=5)
-        assert choice.starving == ("count: 5 items are wanted, but only 3 are available",)
-
     def test_choose_without_a_count_takes_the_largest_balanced_selection(self) -> None:
         items = [item(n, sport="a" if n < 17 else "b") for n in range(22)]
         taken, choice = chosen(items, sports="equal")
         assert Counter(one.sport for one in taken) == {"a": 6, "b": 5}
-        assert choice.starving == (
-            "sport b: all 5 items are selected, but to keep the shares, some of the other 17 are not",
-        )
-
-    def test_choose_divides_the_share_of_an_empty_bin_among_the_others(self) -> None:
-        items = [item(n, players=n % 2) for n in range(8)]
-        taken, choice = chosen(items, quotas={"players": {"edges": [1, 5]}})
-        assert len(taken) == 8
-        assert choice.starving == (
-            "players from 5 up: no item is available, so its share is divided among the other bins",
-        )
-
-    def test_choose_excludes_sports_without_a_share(self) -> None:
-        items = [item(n, sport="abc"[n % 3]) for n in range(9)]
-        taken, _ = chosen(items, sports={"a": 0.5, "b": 0.5})
+        starving = "sport b: all 5 items are selected, but to keep the shares, some of the other 17 are not"
+        assert choice.starving == (starving,)
+        # Sports without a share are excluded.
+        taken, _ = chosen([item(n, sport="abc"[n % 3]) for n in range(9)], sports={"a": 0.5, "b": 0.5})
         assert {one.sport for one in taken} == {"a", "b"}
 
-    def test_choose_reports_quotas_that_contradict_each_other(self) -> None:
+    def test_choose_reports_what_cannot_be_filled(self) -> None:
+        def check(items: list[Item], n_taken: int, *starving: str, **targets: Any) -> None:
+            taken, choice = chosen(items, **targets)
+            assert (len(taken), choice.starving) == (n_taken, starving)
+
+        few, none = "only 1 of 5 items were selected (1 available)", "only 0 of 4 items were selected (5 available)"
+        one_with_many = [item(n, players=1 if n else 5) for n in range(20)]
+        check(one_with_many, 6, f"players from 3 up: {few}", count=10, quotas={"players": {"edges": [3]}})
+        check([item(n) for n in range(3)], 3, "count: 5 items are wanted, but only 3 are available", count=5)
+        divided = "players from 5 up: no item is available, so its share is divided among the other bins"
+        check([item(n, players=n % 2) for n in range(8)], 8, divided, quotas={"players": {"edges": [1, 5]}})
         # Items at the center have no players, so the two quotas cannot be met together.
         items = [item(n, players=0, center=True) for n in range(5)] + [item(n + 9, players=3) for n in range(5)]
-        _, choice = chosen(items, count=4, center=1.0, quotas={"players": {"edges": [2], "shares": [0, 1]}})
-        assert choice.chosen == ()
-        assert choice.starving == (
-            "players from 2 up: only 0 of 4 items were selected (5 available)",
-            "center inside: only 0 of 4 items were selected (5 available)",
-        )
+        quotas = {"players": {"edges": [2], "shares": [0, 1]}}
+        check(items, 0, f"players from 2 up: {none}", f"center inside: {none}", count=4, center=1.0, quotas=quotas)
+        inside, outside = (f"only 0 of {count} items were selected (0 available)" for count in (2, 1))
+        check([], 0, f"center inside: {inside}", f"center outside: {outside}", count=3, center=0.5)
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans()), max_size=9), st.integers(1, 6))
     def test_choose_takes_as_many_items_as_an_exhaustive_search(
         self, kinds: list[tuple[int, bool, bool]], count: int
     ) -> None:
-        items = [
-            item(n, players=2 * players, center=center, sport="ab"[other])
-            for n, (players, center, other) in enumerate(kinds)
-        ]
+        items = [item(n, players=2 * k, center=center, sport="ab"[b]) for n, (k, center, b) in enumerate(kinds)]
         taken, choice = chosen(items, count=count, quotas={"players": {"edges": [1, 3]}}, center=0.5)
-
         caps = {quota: {name: of["wanted"] for name, of in bins.items()} for quota, bins in choice.bins.items()}
 
         def allowed(some: tuple[Item, ...]) -> bool:

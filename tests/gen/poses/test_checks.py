@@ -78,11 +78,9 @@ def test_checked_keeps_one_of_two_poses_of_the_same_body() -> None:
         lost = 0 if order == 1 else 1
         assert result.failures == {lost: "same body as another player"}
         assert np.isnan(result.keypoints).all(axis=(1, 2)).tolist() == [lost == 0, lost == 1]
-
-
-def test_checked_keeps_the_poses_of_neighboring_players() -> None:
-    players = [BOX, (115, 50, 155, 150)]
-    assert checked(estimate(pose(), pose(137)), scene("1", players=players)).failures == {}
+    # The poses of neighboring players are kept.
+    neighbors = [BOX, (115, 50, 155, 150)]
+    assert checked(estimate(pose(), pose(137)), scene("1", players=neighbors)).failures == {}
 
 
 def test_similarity_equals_the_coco_formula() -> None:
@@ -91,10 +89,9 @@ def test_similarity_equals_the_coco_formula() -> None:
     first[4, 2] = second[11, 2] = 0.1
     terms = [math.exp(-5 / (2 * 4000 * (2 * SIGMAS[place]) ** 2)) for place in range(17) if place not in (4, 11)]
     assert similarity(first, second[None], 4000.0)[0] == pytest.approx(sum(terms) / 15)
-    assert SIGMAS.tolist() == [
-        *(0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072),
-        *(0.062, 0.062, 0.107, 0.107, 0.087, 0.087, 0.089, 0.089),
-    ]
+    # The nose, then pairs from the eyes to the ankles.
+    pairs = (0.025, 0.035, 0.079, 0.072, 0.062, 0.107, 0.087, 0.089)
+    assert SIGMAS.tolist() == [0.026, *(sigma for sigma in pairs for _ in range(2))]
     first[:, 2] = 0
     assert np.isnan(similarity(first, second[None], 4000.0)[0])
 
@@ -109,13 +106,9 @@ def test_checked_handles_nan_keypoints_and_missing_reasons() -> None:
     assert result.failures == {1: "too few keypoints near the box"}
 
 
-def test_checked_rounds_single_precision_numbers() -> None:
-    keypoints = np.stack([pose() + np.array([0.1, 0.1, 0])]).astype(np.float32)
-    (result,) = checked(Estimate(keypoints, {}), scene("1", players=[BOX])).keypoints
-    assert result[0].tolist() == [120.1, 60.1, 0.9]
-
-
-def test_checked_rounds_coordinates_and_confidences() -> None:
-    points = pose() + np.array([0.12345, 0.12345, 0.01234])
-    (result,) = checked(estimate(points), scene("1", players=[BOX])).keypoints
-    assert result[0].tolist() == [120.12, 60.12, 0.912]
+def test_checked_rounds_coordinates_confidences_and_single_precision_numbers() -> None:
+    single = (pose() + np.array([0.1, 0.1, 0])).astype(np.float32)
+    double = pose() + np.array([0.12345, 0.12345, 0.01234])
+    for points, rounded in ((single, [120.1, 60.1, 0.9]), (double, [120.12, 60.12, 0.912])):
+        (result,) = checked(Estimate(points[None], {}), scene("1", players=[BOX])).keypoints
+        assert result[0].tolist() == rounded

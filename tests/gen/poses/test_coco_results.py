@@ -75,7 +75,7 @@ def test_read_people_interprets_the_third_number_as_confidence_or_flag(tmp_path:
     [
         ("x", "invalid-value:file", "str"),
         ([{"image_id": 1, "keypoints": FLAT[:-1]}], "invalid-value:0.keypoints", "[10, 20, 0.5"),
-        ([result(), {"keypoints": FLAT}], "invalid-value:1.image_id", ""),
+        ([result(), {"keypoints": FLAT}], "missing-value:1.image_id", ""),
         ([result(keypoints=[1.0, 2.0, 1.5, *FLAT[3:]])], "invalid-value:0.keypoints", "1.5"),
         ([result(keypoints=[1.0, 2.0, 2, *FLAT[3:]])], "invalid-value:0.keypoints", "2"),
         ({"annotations": []}, "invalid-value:images", ""),
@@ -91,29 +91,24 @@ def test_read_people_of_an_invalid_file_is_an_error(content: object, where: str,
     assert found in caught.value.problems[0].found
 
 
-class TestNames:
-    @pytest.mark.parametrize("name", ["1", "soccer/1", "soccer/1.jpg", "images/soccer/1.jpg", "1.jpg"])
-    def test_from_file_accepts_several_names_for_an_image(self, name: str, tmp_path: Path) -> None:
-        one = scene("1", players=[(10, 20, 30, 40)], path="images/soccer/1.jpg")
-        estimate = FromFile(FileSettings(file=write(tmp_path, [result(name)])), [one]).estimate(one, None)
-        assert estimate.keypoints[0].ravel().tolist() == FLAT
+@pytest.mark.parametrize("name", ["1", "soccer/1", "soccer/1.jpg", "images/soccer/1.jpg", "1.jpg"])
+def test_from_file_accepts_several_names_for_an_image(name: str, tmp_path: Path) -> None:
+    one, empty = (scene(image, players=[(10, 20, 30, 40)], path=f"images/soccer/{image}.jpg") for image in ("1", "3"))
+    estimator = FromFile(FileSettings(file=write(tmp_path, [result(name)])), [one, empty])
+    assert estimator.estimate(one, None).keypoints[0].ravel().tolist() == FLAT
+    assert estimator.estimate(empty, None).failures == {0: "not detected"}
 
-    def test_image_names_without_a_path_are_sport_and_id(self) -> None:
-        assert image_names("a", "7", None) == ("a/7", "7")
 
-    def test_from_file_with_an_ambiguous_image_name_is_an_error(self, tmp_path: Path) -> None:
-        scenes = [scene("1"), scene("1", "basketball")]
-        with raises(OptionError, "invalid-value"):
-            FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
-        FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
+def test_image_names_without_a_path_are_sport_and_id() -> None:
+    assert image_names("a", "7", None) == ("a/7", "7")
 
-    def test_from_file_with_unknown_images_is_an_error_unless_ignored(self, tmp_path: Path) -> None:
-        path = write(tmp_path, [result("1"), result("2")])
-        with raises(InputError, "unknown-image:image"):
-            FromFile(FileSettings(file=path), [scene("1")])
-        FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])
 
-    def test_from_file_for_an_image_without_people_reports_not_detected(self, tmp_path: Path) -> None:
-        one = scene("3", players=[(10, 20, 30, 40)])
-        estimate = FromFile(FileSettings(file=write(tmp_path, [])), [one]).estimate(one, None)
-        assert estimate.failures == {0: "not detected"}
+def test_from_file_with_an_ambiguous_or_unknown_image_name_is_an_error(tmp_path: Path) -> None:
+    scenes = [scene("1"), scene("1", "basketball")]
+    with raises(OptionError, "invalid-value"):
+        FromFile(FileSettings(file=write(tmp_path, [result()])), scenes)
+    FromFile(FileSettings(file=write(tmp_path, [result("soccer/1"), result("basketball/1")])), scenes)
+    path = write(tmp_path, [result("1"), result("2")])
+    with raises(InputError, "unknown-image:image"):
+        FromFile(FileSettings(file=path), [scene("1")])
+    FromFile(FileSettings(file=path, other_images="ignore"), [scene("1")])

@@ -1,23 +1,37 @@
-"""Test MediaPipe poses with the original weights (downloaded by pip) on synthetic people and published photos."""
+"""Test MediaPipe poses: crops and landmarks without weights, and poses with the original weights from PyPI."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
+from spotball_core.errors import OptionError
 from spotball_core.release.convert import import_release
+from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_core.typing import FloatArray
-from spotball_gen.poses.blazepose import SIZE, BlazePose, mirrored
+from spotball_gen.poses.blazepose import (
+    COCO_LANDMARKS,
+    IN_WHEEL,
+    LANDMARKS,
+    SIZE,
+    BlazePose,
+    SquareCrop,
+    coco_keypoints,
+    mirrored,
+)
 from spotball_gen.poses.checks import checked
 from spotball_gen.poses.dataset import add_poses
 from spotball_gen.poses.mediapipe import MediaPipe, MediaPipeSettings, agreed
+from tests.failures import raises
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: it comes with the gen extra")
 
@@ -45,32 +59,94 @@ def pose(side: float) -> FloatArray:
     return points
 
 
-class TestTwoLooks:
-    def test_mirrored_twice_is_unchanged(self) -> None:
-        assert mirrored(mirrored(pose(30))).tolist() == pose(30).tolist()
+def test_mirrored_keeps_the_direction_a_person_faces() -> None:
+    """Check that a person facing the camera has the left side on the right of the image, mirrored or not."""
+    once = mirrored(pose(30))
+    assert once[5, 0] == SIZE - (100 - 15)
+    assert (once[1::2, 0] > once[2::2, 0]).all()
+    assert mirrored(once).tolist() == pose(30).tolist()
 
-    def test_mirrored_keeps_the_direction_a_person_faces(self) -> None:
-        """Check that a person facing the camera has the left side on the right of the image, mirrored or not."""
-        assert mirrored(pose(30))[5, 0] == SIZE - (100 - 15)
-        assert (mirrored(pose(30))[1::2, 0] > mirrored(pose(30))[2::2, 0]).all()
 
-    def test_agreed_of_equal_poses_is_unchanged(self) -> None:
-        assert agreed(pose(30), pose(30), area=1e4).tolist() == pose(30).tolist()
+def test_agreed_averages_positions_and_lowers_confidence_with_distance() -> None:
+    """Check against plain arithmetic for the left knee, which has a sigma of 0.087."""
+    first, second = pose(30), pose(30)
+    assert agreed(first, second, area=1e4).tolist() == first.tolist()
+    second[13, :2] += [6, 8]
+    result = agreed(first, second, area=1e4)
+    assert result[13].tolist() == pytest.approx([118, 134, 0.8 * np.exp(-100 / (2 * 1e4 * 0.174**2))])
+    np.testing.assert_array_equal(np.delete(result, 13, axis=0), np.delete(first, 13, axis=0))
 
-    def test_agreed_averages_positions_and_lowers_confidence_with_distance(self) -> None:
-        """Check against plain arithmetic for the left knee, which has a sigma of 0.087."""
-        first, second = pose(30), pose(30)
-        second[13, :2] += [6, 8]
-        result = agreed(first, second, area=1e4)
-        assert result[13].tolist() == pytest.approx([118, 134, 0.8 * np.exp(-100 / (2 * 1e4 * 0.174**2))])
-        np.testing.assert_array_equal(np.delete(result, 13, axis=0), np.delete(first, 13, axis=0))
 
-    def test_agreed_has_low_confidence_if_front_and_back_disagree(self) -> None:
-        """Check shoulders 40 pixels apart in a box of 60 x 160; a shift of the whole body matters less."""
-        turned = agreed(pose(40), pose(-40), area=60 * 160)
-        shifted = agreed(pose(40), pose(40) + np.array([40, 0, 0]), area=60 * 160)
-        assert (turned[[5, 6, 11, 12], 2] < 0.05).all()
-        assert (shifted[[11, 12], 2] > 0.1).all()
+def test_agreed_has_low_confidence_if_front_and_back_disagree() -> None:
+    """Check shoulders 40 pixels apart in a box of 60 x 160; a shift of the whole body matters less."""
+    turned = agreed(pose(40), pose(-40), area=60 * 160)
+    shifted = agreed(pose(40), pose(40) + np.array([40, 0, 0]), area=60 * 160)
+    assert (turned[[5, 6, 11, 12], 2] < 0.05).all()
+    assert (shifted[[11, 12], 2] > 0.1).all()
+
+
+# The order is that of PoseLandmark in mediapipe/python/solutions/pose.py.
+BLAZEPOSE_NAMES = (
+    *("nose", "left_eye_inner", "left_eye", "left_eye_outer", "right_eye_inner", "right_eye", "right_eye_outer"),
+    *("left_ear", "right_ear", "mouth_left", "mouth_right", "left_shoulder", "right_shoulder"),
+    *("left_elbow", "right_elbow", "left_wrist", "right_wrist", "left_pinky", "right_pinky", "left_index"),
+    *("right_index", "left_thumb", "right_thumb", "left_hip", "right_hip", "left_knee", "right_knee"),
+    *("left_ankle", "right_ankle", "left_heel", "right_heel", "left_foot_index", "right_foot_index"),
+)
+
+
+def test_coco_landmarks_select_the_coco_keypoints() -> None:
+    assert len(BLAZEPOSE_NAMES) == 33
+    assert tuple(BLAZEPOSE_NAMES[place] for place in COCO_LANDMARKS) == KEYPOINT_NAMES
+
+
+def test_coco_keypoints_confidence_is_visibility_times_presence() -> None:
+    landmarks = np.zeros((LANDMARKS, 4))
+    landmarks[:, 0] = np.arange(LANDMARKS)
+    landmarks[27] = [100, 200, 0.5, 0.75]
+    keypoints = coco_keypoints(landmarks)
+    assert keypoints[:, 0].tolist()[:15] == list(COCO_LANDMARKS[:15])
+    assert keypoints[KEYPOINT_NAMES.index("left_ankle")].tolist() == [100, 200, 0.375]
+
+
+class TestCrops:
+    @given(st.floats(-50, 600), st.floats(-50, 300), st.floats(0, 200), st.floats(0, 200), st.floats(1, 4))
+    def test_crop_is_centered_on_the_box(self, x: float, y: float, wide: float, high: float, enlarge: float) -> None:
+        crop = SquareCrop.around(np.array([x, y, x + wide, y + high]), enlarge)
+        assert crop.side == pytest.approx(enlarge * max(wide, high, 1))
+        assert crop.left + crop.side / 2 == pytest.approx(x + wide / 2, abs=1e-9)
+        middle = np.zeros((17, 3))
+        middle[:, :2] = SIZE / 2
+        np.testing.assert_allclose(crop.to_image(middle)[0], [x + wide / 2, y + high / 2, 0], atol=1e-9)
+
+    @pytest.mark.parametrize("box", [(300, 100, 340, 164), (280, 60, 420, 188), (0, 0, 20, 64), (620, 300, 660, 364)])
+    def test_square_crop_to_image_maps_crop_positions_to_the_image(self, box: tuple[int, ...]) -> None:
+        """Check that the center of a white patch maps to its center in the image, and that the outside is black."""
+        image = np.full((360, 640, 3), 20, dtype=np.uint8)
+        x, y = (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
+        image[y - 8 : y + 4, x - 5 : x + 7] = 255
+        crop = SquareCrop.around(np.array(box, dtype=float), 1.5)
+        pixels = crop.cut(image)
+        assert pixels.shape == (SIZE, SIZE, 3)
+        rows, columns = np.nonzero(pixels[..., 0] > 137)
+        seen = np.zeros((17, 3))
+        seen[:, :2] = columns.mean() + 0.5, rows.mean() + 0.5
+        expected = x + 1 - max(0, x + 7 - 640) / 2, y - 2
+        np.testing.assert_allclose(crop.to_image(seen)[0, :2], expected, atol=0.2)
+        assert (pixels[0, 0] == 0).all() == (crop.left < -1 or crop.top < -1)
+
+
+@pytest.mark.parametrize("data", [b"", b"text", b"1234TFL3" + bytes(100)])
+def test_load_of_files_without_weights_is_an_error(data: bytes, tmp_path: Path) -> None:
+    with raises(OptionError, "missing-file"):
+        BlazePose.load(tmp_path / "none.whl")
+    (tmp_path / "m.tflite").write_bytes(data)
+    for name, inside in (("m.whl", IN_WHEEL), ("other.whl", "mediapipe/__init__.py")):
+        with zipfile.ZipFile(tmp_path / name, "w") as wheel:
+            wheel.writestr(inside, data)
+    for name, code in (("m.tflite", "unusable-model"), ("m.whl", "unusable-model"), ("other.whl", "wrong-folder")):
+        with raises(OptionError, code):
+            BlazePose.load(tmp_path / name)
 
 
 def figure() -> NDArray[np.uint8]:
@@ -123,9 +199,7 @@ def test_mediapipe_finds_heads_and_feet_of_synthetic_players(wheel: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_mediapipe_finds_poses_of_most_players_in_published_photos(
-    wheel: Path, real_release: Path, tmp_path: Path
-) -> None:
+def test_mediapipe_finds_most_players_in_published_photos(wheel: Path, real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "set")
     report = add_poses(tmp_path / "set", "mediapipe", tmp_path / "posed", {"file": str(wheel)})
     assert report.n_players == 284

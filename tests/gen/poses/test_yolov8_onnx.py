@@ -22,19 +22,10 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed: it comes with the gen extra")
 pytest.importorskip("onnx", reason="onnx, which only these tests need, is not installed: make test-all installs it")
 
-from tests.gen.models.yolo.onnx_models import POSE, write_detector, write_pose_model  # noqa: E402
+from tests.gen.models.yolo.onnx_models import POSE, picture, write_detector, write_pose_model  # noqa: E402
 
 OPEN = {"batch": "batch", "height": "height", "width": "width"}
 RED, BLUE = (40, 60, 80, 160), (400, 100, 460, 300)
-COLORS = ((250, 20, 20), (20, 20, 250))
-
-
-def picture(*people: tuple[int, ...], size: tuple[int, int] = (360, 640)) -> NDArray[np.uint8]:
-    """Return an image with a red and a blue rectangle on gray."""
-    pixels = np.full((*size, 3), 90, dtype=np.uint8)
-    for (x1, y1, x2, y2), color in zip(people, COLORS, strict=False):
-        pixels[y1:y2, x1:x2] = color
-    return pixels
 
 
 def pose_in(box: tuple[float, ...]) -> FloatArray:
@@ -58,8 +49,7 @@ def test_estimate_returns_the_keypoints_of_synthetic_people(
     model = write_pose_model(tmp_path / "m.onnx", suppressed=suppressed, **sides)
     players = [(402, 97, 463, 305), (200, 20, 230, 90), (38, 63, 79, 158)]
     estimate = estimated(model, scene("1", players=players), picture(RED, BLUE), views=views)
-    assert estimate.failures == {1: "not detected"}
-    assert estimate.unmatched == 0
+    assert (estimate.failures, estimate.unmatched) == ({1: "not detected"}, 0)
     # The whole image is not scaled; a crop is scaled, which blurs its edges by up to one pixel.
     off = 1e-3 if views == "image" else 1.0
     np.testing.assert_allclose(estimate.keypoints[0], pose_in(BLUE), atol=off)
@@ -73,15 +63,8 @@ def test_crops_find_people_that_are_too_small_in_the_whole_image(tmp_path: Path)
     one, pixels = scene("1", players=[small]), picture(small)
     whole = estimated(model, one, pixels, views="image", size=64)
     both = estimated(model, one, pixels, views="both", size=64)
-    assert whole.failures == {0: "not detected"}
-    assert both.failures == {}
+    assert (whole.failures, both.failures) == ({0: "not detected"}, {})
     np.testing.assert_allclose(both.keypoints[0], pose_in(small), atol=0.5)
-
-
-def test_estimate_counts_people_who_are_not_players_as_unmatched(tmp_path: Path) -> None:
-    model = write_pose_model(tmp_path / "m.onnx")
-    estimate = estimated(model, scene("1", players=[BLUE]), picture(RED, BLUE))
-    assert (estimate.failures, estimate.unmatched) == ({}, 1)
 
 
 def test_crops_do_not_assign_a_neighbor_to_a_player(tmp_path: Path) -> None:
@@ -91,6 +74,9 @@ def test_crops_do_not_assign_a_neighbor_to_a_player(tmp_path: Path) -> None:
     estimate = estimated(model, scene("1", players=players), picture((0, 0, 2, 2), BLUE), views="crops")
     assert estimate.failures == {1: "not detected"}
     np.testing.assert_allclose(estimate.keypoints[0], pose_in(BLUE), atol=1)
+    # A person who is not a player is counted as unmatched.
+    estimate = estimated(model, scene("1", players=[BLUE]), picture(RED, BLUE))
+    assert (estimate.failures, estimate.unmatched) == ({}, 1)
 
 
 def test_estimate_does_not_depend_on_the_batch_size(tmp_path: Path) -> None:
@@ -110,19 +96,18 @@ def test_crop_window_is_clipped_to_the_image() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "value"), [({"task": "detect"}, "task 'detect'"), ({"imgsz": "x"}, "malformed node")]
+    ("write", "metadata", "value"),
+    [
+        (write_pose_model, {"task": "detect"}, "task 'detect'"),
+        (write_pose_model, {"imgsz": "x"}, "malformed node"),
+        (write_detector, {"task": "pose"}, ""),
+    ],
 )
-def test_model_with_wrong_metadata_is_an_error(metadata: dict[str, str], value: str, tmp_path: Path) -> None:
-    model = write_pose_model(tmp_path / "m.onnx", metadata=metadata)
+def test_wrong_metadata_or_output_is_an_error(write: Any, metadata: dict[str, str], value: str, tmp_path: Path) -> None:
+    model = write(tmp_path / "m.onnx", metadata=metadata)
     with raises(OptionError, "unusable-model") as caught:
         estimated(model, scene("1", players=[RED]), picture(RED))
     assert value in str(caught.value)
-
-
-def test_model_without_keypoints_is_an_error(tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "m.onnx", metadata={"task": "pose"})
-    with raises(OptionError, "unusable-model"):
-        estimated(model, scene("1", players=[RED]), picture(RED))
 
 
 def test_missing_model_file_or_onnx_runtime_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,14 +55,8 @@ def convert(folder: Path, path: Path) -> None:
         operands = [first, constant(f"{name}/kernel", np.ascontiguousarray(turned))]
         if len(inputs) > 2:
             operands.append(constant(f"{name}/bias", weights[inputs[2]]))
-        last = add(
-            "Conv",
-            operands,
-            f"{name}/conv",
-            strides=strides,
-            auto_pad="SAME_UPPER" if same else "VALID",
-            group=kernel.shape[2] if deep else 1,
-        )
+        settings = {"auto_pad": "SAME_UPPER" if same else "VALID", "group": kernel.shape[2] if deep else 1}
+        last = add("Conv", operands, f"{name}/conv", strides=strides, **settings)
         fused = [base64.b64decode(op) for op in attributes.get("fused_ops", {}).get("list", {}).get("s", [])]
         if b"Relu" in fused:
             last = add("Relu", [last], f"{name}/relu")
@@ -104,9 +98,8 @@ def convert(folder: Path, path: Path) -> None:
         if op == "Relu6":
             bounds = constant("zero", np.float32(0)), constant("six", np.float32(6))
             return add("Clip", [inputs[0], *bounds], name)
-        return add(
-            {"Mul": "Mul", "Add": "Add", "Relu": "Relu", "Sigmoid": "Sigmoid", "Identity": "Identity"}[op], inputs, name
-        )
+        assert op in ("Mul", "Add", "Relu", "Sigmoid", "Identity"), op
+        return add(op, inputs, name)
 
     keypoints, edges = (make(output) for output in OUTPUTS)
     cells = SIDE // STRIDE

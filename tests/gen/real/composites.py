@@ -39,7 +39,6 @@ def composites(release: Path) -> Iterator[Composite]:
     scenes = [scene for scene in import_release(release).scenes if scene.sport == "soccer"]
     folder = release / "data/images/soccer"
     (donor,) = (scene for scene in scenes if scene.image == DONOR)
-    assert donor.ball_box is not None
     x1, y1, x2, y2 = (round(edge) for edge in donor.ball_box)
     ball = decoded(folder / f"{DONOR}.jpg")[y1:y2, x1:x2]
     for scene in scenes:

@@ -10,9 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,42 +25,30 @@ def npm_package(name: str, version: str) -> Path:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed")
-
-    def get(folder: Path) -> None:
-        _run([npm, "pack", f"{name}@{version}", "--silent"], folder)
-        (archive,) = folder.glob("*.tgz")
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
-        archive.unlink()
-
-    return _cached(f"npm-{name.replace('/', '-')}-{version}", get) / "package"
+    command = [npm, "pack", f"{name}@{version}", "--silent"]
+    return _downloaded(f"npm-{name.replace('/', '-')}-{version}", command) / "package"
 
 
 def wheel(name: str, version: str) -> Path:
     """Return the folder of a wheel from PyPI, or skip the test if it cannot be downloaded."""
-
-    def get(folder: Path) -> None:
-        pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--only-binary=:all:"]
-        _run([*pip, f"{name}=={version}"], folder)
-        (archive,) = folder.glob("*.whl")
-        with zipfile.ZipFile(archive) as packed:
-            packed.extractall(folder)
-        archive.unlink()
-
-    return _cached(f"pypi-{name}-{version}", get)
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--only-binary=:all:"]
+    return _downloaded(f"pypi-{name}-{version}", [*pip, f"{name}=={version}"])
 
 
-def _cached(name: str, get: Callable[[Path], None]) -> Path:
+def _downloaded(name: str, command: list[str]) -> Path:
+    """Return a folder of the cache. If it does not exist, unpack the archive that the command downloads."""
     default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "spotball-tests")
     place = Path(os.environ.get(CACHE, default)) / name
     if not place.is_dir():
         with replacing_folder(place) as folder:
-            get(folder)
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+            if done.returncode:
+                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+                pytest.skip(f"not downloaded: {' '.join(command[-2:])}: {last[:200]}")
+            (archive,) = [*folder.glob("*.tgz"), *folder.glob("*.whl")]
+            if archive.suffix == ".tgz":
+                shutil.unpack_archive(archive, folder, filter="data")
+            else:
+                shutil.unpack_archive(archive, folder, "zip")
+            archive.unlink()
     return place
-
-
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        pytest.skip(f"not downloaded: {' '.join(command[-2:])}: {last[:200]}")

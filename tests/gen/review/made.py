@@ -18,29 +18,25 @@ from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.scenes import synthetic_scenes
 
 
-def dataset(folder: Path, *, images: int = 4) -> Path:
-    """Write synthetic scenes with images with and without the ball."""
+def dataset(folder: Path, *, images: int = 4, plain: bool = False) -> Path:
+    """Write synthetic scenes with images with and without the ball, or with placeholder bytes as images if plain."""
     scenes = []
     for scene in synthetic_scenes(images):
-        for part, ball in (("images", False), ("with_ball", True)):
-            path = folder / part / scene.sport / f"{scene.image}.png"
+        name = f"{scene.sport}/{scene.image}.png"
+        for part, ball in (("images", False), ("with_ball", True))[: 1 if plain else 2]:
+            path = folder / part / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            draw_scene(scene, ball=ball).save(path)
-        scenes.append(scene.model_copy(update={"path": f"images/{scene.sport}/{scene.image}.png"}))
+            if plain:
+                path.write_bytes(f"image {scene.key}".encode())
+            else:
+                draw_scene(scene, ball=ball).save(path)
+        scenes.append(scene.model_copy(update={"path": f"images/{name}"}))
     write_scenes(scenes, folder / "scenes.jsonl")
     return folder
 
 
 def plain_dataset(folder: Path, *, images: int = 4) -> Path:
-    """Write the same scenes with placeholder bytes instead of images."""
-    scenes = []
-    for scene in synthetic_scenes(images):
-        name = f"images/{scene.sport}/{scene.image}.png"
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(f"image {scene.key}".encode())
-        scenes.append(scene.model_copy(update={"path": name}))
-    write_scenes(scenes, folder / "scenes.jsonl")
-    return folder
+    return dataset(folder, images=images, plain=True)
 
 
 def by_id(scenes: tuple[Scene, ...]) -> list[Scene]:

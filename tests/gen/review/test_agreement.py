@@ -19,17 +19,12 @@ PIECES = [ReviewImage(scene, ROOT, None, first=scene is SCENES[0]) for scene in 
 
 
 def plain(one: str, other: str) -> Fraction | None:
-    """Return kappa from the table of both answers, in exact fractions."""
+    """Return kappa from the counts of both answers, in exact fractions."""
     n = len(one)
     if not n:
         return None
-    table = {(a, b): Fraction(0) for a in "xyz" for b in "xyz"}
-    for pair in zip(one, other, strict=True):
-        table[pair] += Fraction(1, n)
-    observed = sum((table[c, c] for c in "xyz"), Fraction())
-    rows = {c: sum((table[c, b] for b in "xyz"), Fraction()) for c in "xyz"}
-    cols = {c: sum((table[a, c] for a in "xyz"), Fraction()) for c in "xyz"}
-    expected = sum((rows[c] * cols[c] for c in "xyz"), Fraction())
+    observed = Fraction(sum(a == b for a, b in zip(one, other, strict=True)), n)
+    expected = sum((Fraction(one.count(c), n) * Fraction(other.count(c), n) for c in "xyz"), Fraction())
     return None if expected == 1 else (observed - expected) / (1 - expected)
 
 
@@ -50,20 +45,13 @@ def test_cohens_kappa_equals_a_hand_calculation() -> None:
     found = cohens_kappa(one, other)
     assert (found.n, found.agree) == (50, 0.7)
     assert found.kappa == pytest.approx(0.4, abs=1e-15)
-    assert cohens_kappa("yn", "ny").kappa == -1
-    assert cohens_kappa("ynyn", "ynyn").kappa == 1
+    assert (cohens_kappa("yn", "ny").kappa, cohens_kappa("ynyn", "ynyn").kappa) == (-1, 1)
     # If one reviewer always gives the same answer, agreement is not better than chance.
     assert cohens_kappa("yyyy", "yyyn").kappa == 0
-
-
-def test_cohens_kappa_is_undefined_without_items_or_variation() -> None:
+    # Kappa is undefined without items or variation.
     nothing, same = cohens_kappa("", ""), cohens_kappa("yyy", "yyy")
-    assert (nothing.agree, nothing.kappa, nothing.undefined) == (
-        None,
-        None,
-        "there is no item that both reviewers decided on",
-    )
-    assert (same.agree, same.kappa) == (1.0, None)
+    assert (nothing.agree, nothing.kappa, same.agree, same.kappa) == (None, None, 1.0, None)
+    assert nothing.undefined == "there is no item that both reviewers decided on"
     assert same.undefined == "all decisions of both reviewers are the same"
 
 
@@ -87,19 +75,17 @@ def test_status_lines_describe_decisions_and_agreement() -> None:
     anna = {first: Decision("accept"), second: Decision("reject", "other"), gone: Decision("accept")}
     ben = {first: Decision("accept"), second: Decision("repaint", None, (), ((0, 0, 9, 9),))}
     told = list(lines({"anna": anna, "ben": ben}, PIECES))
-    assert told[:4] == [
+    assert told[:6] == [
         "3 images (1 shown first: over a limit of the stage `check`, or inpainted again)",
         "anna decided on 2 of 3 images: 1 accepted, 1 rejected, 0 to inpaint again; 0 boxes unchecked",
         "  rejected: 1 other",
         "  1 more decisions on images that are no longer in the dataset",
+        "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to inpaint again; 0 boxes unchecked",
+        # Half of the verdicts agree, and a quarter would by chance.
+        "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333",
     ]
-    assert told[4] == "ben decided on 2 of 3 images: 1 accepted, 0 rejected, 1 to inpaint again; 0 boxes unchecked"
-    # Half of the verdicts agree, and a quarter would by chance.
-    assert told[5] == "anna and ben: verdicts: they agree on 50.0% of 2 images; Cohen's kappa 0.333"
     assert told[6].endswith("Cohen's kappa is not defined: all decisions of both reviewers are the same")
     assert told[7:] == [f"  {'/'.join(second)}: reject, repaint"]
     assert list(lines({}, PIECES))[1] == "there are no decisions yet"
-    alone = list(lines({"anna": {}, "ben": {}}, PIECES))
-    assert (
-        "anna and ben: verdicts: Cohen's kappa is not defined: there is no item that both reviewers decided on" in alone
-    )
+    undefined = "anna and ben: verdicts: Cohen's kappa is not defined: there is no item that both reviewers decided on"
+    assert undefined in lines({"anna": {}, "ben": {}}, PIECES)

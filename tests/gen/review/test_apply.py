@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_core.io.scenes import read_scenes, write_scenes
+from spotball_core.schema.scene import Scene
 from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_gen.review.apply import apply_review, with_decisions
 from spotball_gen.review.material import ORIGINAL, pieces
@@ -39,7 +40,7 @@ def reviews(draw: st.DrawFn) -> list[dict[Key, Decision]]:
 
 
 @given(reviews(), st.booleans())
-def test_with_decisions_keeps_images_and_boxes_that_all_reviewers_keep(
+def test_with_decisions_keeps_what_all_reviewers_keep(
     decisions: list[dict[Key, Decision]], only_accepted: bool
 ) -> None:
     kept, applied = with_decisions(SCENES, decisions, only_accepted=only_accepted)
@@ -72,29 +73,31 @@ def test_player_added_by_two_reviewers_is_added_once_without_an_outline() -> Non
     assert (kept.player_outlines or ())[count:] == (None, None)
 
 
-def test_with_decisions_removes_the_outline_of_a_removed_player() -> None:
-    (scene, *_) = SCENES
-    assert scene.players
-    outlines = tuple((((b.x1, b.y1), (b.x2, b.y1), (b.x2, b.y2)),) for b in scene.players)
-    scene = scene.model_copy(update={"player_outlines": (*outlines[:-1], None)})
-    gone = Decision("accept", None, (scene.players[0].corners,))
+def test_with_decisions_removes_outline_and_keypoints_of_a_removed_player() -> None:
+    scene = SCENES[0]
+    players = scene.players or ()
+    assert len(players) > 1
+    outlines = [(((box.x1, box.y1), (box.x2, box.y1), (box.x2, box.y2)),) for box in players[:-1]]
+    poses = [[[box.x1, box.y1, 0.5]] * 17 for box in players]
+    scene = scene.model_copy(update={"player_outlines": (*outlines, None)}).with_keypoints(poses)
+    gone = Decision("accept", None, (players[0].corners,))
     (kept,), _ = with_decisions([scene], [{scene.key: gone}])
-    assert kept.player_outlines == ((*outlines[1:-1], None) if len(outlines) > 1 else None)
-    assert len(kept.player_outlines or ()) == len(kept.players or ())
+    assert (kept.player_outlines, kept.keypoints.tolist()) == ((*outlines[1:], None), poses[1:])
+    assert kept.players == players[1:]
 
 
-def test_with_decisions_removes_the_keypoints_of_a_removed_player() -> None:
-    (scene, *_) = SCENES
-    assert scene.players
-    poses = [[[b.x1, b.y1, 0.5]] * 17 for b in scene.players]
-    gone = Decision("accept", None, (scene.players[0].corners,))
-    (kept,), _ = with_decisions([scene.with_keypoints(poses)], [{scene.key: gone}])
-    assert kept.keypoints.tolist() == poses[1:]
-    assert len(poses) > 1
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return plain_dataset(tmp_path)
 
 
-def test_apply_review_can_be_repeated_and_undone(tmp_path: Path) -> None:
-    folder = plain_dataset(tmp_path)
+def reject(folder: Path, *scenes: Scene) -> None:
+    with ReviewStore(folder) as store:
+        for scene in scenes:
+            decide(store, "anna", scene.key, Decision("reject", "other"))
+
+
+def test_apply_review_can_be_repeated_and_undone(folder: Path) -> None:
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
     images = {path: path.read_bytes() for path in folder.rglob("*.png")}
     box = (scenes[1].players or ())[0].corners
@@ -103,7 +106,7 @@ def test_apply_review_can_be_repeated_and_undone(tmp_path: Path) -> None:
         decide(store, "anna", scenes[1].key, Decision("accept", None, (box,)))
         decide(store, "ben", scenes[2].key, Decision("repaint", None, (), ((0, 0, 9, 9),)))
     for _ in range(2):
-        done = spotball("gen", "apply-review", str(folder))
+        done = spotball("gen", "apply-review", folder)
         assert (done.returncode, done.stdout) == (0, "")
         assert done.stderr.splitlines() == [
             "2 images kept; boxes: 1 removed, 0 added",
@@ -126,38 +129,27 @@ def test_apply_review_can_be_repeated_and_undone(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in folder.rglob("*.png")} == images
 
 
-def test_apply_review_uses_the_scenes_of_a_regenerated_dataset(tmp_path: Path) -> None:
-    folder = plain_dataset(tmp_path)
+def test_apply_review_uses_the_scenes_of_a_regenerated_dataset(folder: Path) -> None:
     scenes = read_scenes(folder / "scenes.jsonl")
-    with ReviewStore(folder) as store:
-        decide(store, "anna", scenes[0].key, Decision("reject", "other"))
+    reject(folder, scenes[0])
     apply_review(folder)
-    write_scenes(scenes[:3], folder / "scenes.jsonl")
-    apply_review(folder)
-    assert read_scenes(folder / ORIGINAL) == scenes[:3]
-    assert read_scenes(folder / "scenes.jsonl") == scenes[1:3]
     # A new dataset that equals an earlier result of a review still counts as new.
-    write_scenes(scenes[1:], folder / "scenes.jsonl")
-    apply_review(folder)
-    assert read_scenes(folder / ORIGINAL) == scenes[1:]
+    for new in (scenes[:3], scenes[1:]):
+        write_scenes(new, folder / "scenes.jsonl")
+        apply_review(folder)
+        assert read_scenes(folder / ORIGINAL) == new
+        assert read_scenes(folder / "scenes.jsonl") == tuple(scene for scene in new if scene != scenes[0])
 
 
 @pytest.mark.parametrize("survived", [0, 1])
-def test_interrupted_apply_review_can_be_repeated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: int
-) -> None:
-    folder = plain_dataset(tmp_path)
+def test_interrupted_apply_review_can_be_repeated(folder: Path, monkeypatch: pytest.MonkeyPatch, survived: int) -> None:
     scenes, made = read_scenes(folder / "scenes.jsonl"), (folder / "scenes.jsonl").read_bytes()
-    with ReviewStore(folder) as store:
-        decide(store, "anna", scenes[0].key, Decision("reject", "other"))
-        if survived:
-            decide(store, "anna", scenes[1].key, Decision("reject", "other"))
+    reject(folder, *scenes[: 1 + survived])
     if survived:
         apply_review(folder)
         with ReviewStore(folder) as store:
             store.undo("anna", store.last("anna"))
     before = (folder / "scenes.jsonl").read_bytes()
-
     replace = Path.replace
 
     def killed(self: Path, target: Path) -> Path:
@@ -177,11 +169,9 @@ def test_interrupted_apply_review_can_be_repeated(
 
 def test_apply_review_without_a_review_or_without_images_left_exits_with_status_2(tmp_path: Path) -> None:
     folder = plain_dataset(tmp_path, images=1)
-    done = spotball("gen", "apply-review", str(folder))
-    assert (done.returncode, codes(done.stderr)) == (2, ["wrong-folder"])
     made = (folder / "scenes.jsonl").read_bytes()
-    with ReviewStore(folder) as store:
-        decide(store, "anna", SCENES[0].key, Decision("reject", "other"))
-    done = spotball("gen", "apply-review", str(folder))
-    assert (done.returncode, codes(done.stderr)) == (2, ["no-data"])
+    for code in ("wrong-folder", "no-data"):
+        done = spotball("gen", "apply-review", folder)
+        assert (done.returncode, codes(done.stderr)) == (2, [code])
+        reject(folder, SCENES[0])
     assert (folder / "scenes.jsonl").read_bytes() == made

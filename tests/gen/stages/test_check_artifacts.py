@@ -66,43 +66,36 @@ def check(work: Path, items: Sequence[Item], detector: Any = None, **settings: A
     return Artifacts(ArtifactSettings(**settings), context).process(items)
 
 
-def test_visible_fill_is_marked_for_review_first(tmp_path: Path) -> None:
-    (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")]).items
-    assert item.scores["artifact"] > 0.95
-    assert item.scores["changed_outside"] == 0
-    assert "ball_again" not in item.scores
-    assert item.notes["check"]["review_first"]
-    assert item.notes["check"]["why"] == ["stands out"]
-
-
-def test_artifact_score_below_limit_is_not_marked_for_review_first(tmp_path: Path) -> None:
-    (item,) = check(tmp_path, [painted_item(tmp_path, "m-000001000")], limit=1.0).items
-    assert not item.notes["check"]["review_first"]
+def test_visible_fill_is_marked_for_review_first_unless_below_the_limit(tmp_path: Path) -> None:
+    items = [painted_item(tmp_path, name) for name in ("m-000001000", "m-000002000")]
+    together = check(tmp_path, items).items
+    assert together[0].scores["artifact"] > 0.95
+    assert together[0].scores["changed_outside"] == 0
+    assert "ball_again" not in together[0].scores
+    assert together[0].notes["check"]["review_first"]
+    assert together[0].notes["check"]["why"] == ["stands out"]
+    (below,) = check(tmp_path, items[:1], limit=1.0).items
+    assert not below.notes["check"]["review_first"]
+    # The result of an item does not depend on the batch.
+    apart = [check(tmp_path, [item]).items[0] for item in items]
+    assert [item.record(tmp_path) for item in together] == [item.record(tmp_path) for item in apart]
 
 
 def test_ball_detected_again_is_scored_and_marked_for_review(tmp_path: Path) -> None:
-    items = [
-        painted_item(tmp_path, "seen", ball=True),
-        painted_item(tmp_path, "gone"),
-        painted_item(tmp_path, "rejected", corner=255),
-        painted_item(tmp_path, "failing", corner=0),
-    ]
+    corners = {"gone": 100, "rejected": 255, "failing": 0}
+    items = [painted_item(tmp_path, "seen", ball=True)]
+    items += [painted_item(tmp_path, name, corner=corner) for name, corner in corners.items()]
     outcome = check(tmp_path, items, Bright, limit=1.0)
     assert {item.id: item.scores["ball_again"] for item in outcome.items} == {"seen": 0.9, "gone": 0, "rejected": 0}
     assert outcome.items[0].notes["check"]["why"] == ["ball seen again"]
-    assert [(one.item, one.stage, one.error) for one in outcome.failures] == [
-        ("failing", "check", "detecting again: dark")
-    ]
+    assert outcome.failures == (Failure("failing", "check", "detecting again: dark"),)
     # The check changes neither the boxes nor the frame.
-    assert [(item.ball, item.boxes, item.frame) for item in outcome.items] == [
-        (item.ball, item.boxes, item.frame) for item in items[:3]
-    ]
+    for before, after in zip(items[:3], outcome.items, strict=True):
+        assert (after.ball, after.boxes, after.frame) == (before.ball, before.boxes, before.frame)
 
 
 @pytest.mark.parametrize(("detector", "settings"), [(Blind, {}), (Bright, {"detect_again": False})])
-def test_detector_without_sight_or_disabled_gives_no_ball_again_score(
-    tmp_path: Path, detector: Any, settings: Any
-) -> None:
+def test_blind_or_disabled_detector_gives_no_ball_again_score(tmp_path: Path, detector: Any, settings: Any) -> None:
     outcome = check(tmp_path, [painted_item(tmp_path, "seen", ball=True)], detector, **settings)
     assert "ball_again" not in outcome.items[0].scores
 
@@ -111,31 +104,17 @@ def test_pixels_changed_outside_the_mask_are_counted_and_reported(tmp_path: Path
     (item,) = check(tmp_path, [painted_item(tmp_path, "stray", stray=True)], limit=1.0).items
     assert item.scores["changed_outside"] == 1
     assert item.notes["check"]["why"] == ["pixels changed outside the mask"]
+    # Without a mask, the region is the changed pixels.
+    (bare,) = check(tmp_path, [replace(painted_item(tmp_path, "bare"), mask=None)]).items
+    assert bare.scores["artifact"] > 0.95
+    assert "changed_outside" not in bare.scores
 
 
-def test_item_without_a_mask_uses_the_changed_pixels_as_region(tmp_path: Path) -> None:
-    item = replace(painted_item(tmp_path, "bare"), mask=None)
-    (checked,) = check(tmp_path, [item]).items
-    assert checked.scores["artifact"] > 0.95
-    assert "changed_outside" not in checked.scores
-
-
-def test_item_that_was_not_inpainted_fails(tmp_path: Path) -> None:
-    outcome = check(tmp_path, [item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "other")])
-    assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was inpainted"]
-    assert [item.id for item in outcome.items] == ["other"]
-
-
-def test_mask_of_the_whole_image_gives_no_artifact_score_and_a_reason(tmp_path: Path) -> None:
-    item = painted_item(tmp_path, "all")
+def test_item_with_nothing_or_everything_inpainted_fails_or_has_no_artifact_score(tmp_path: Path) -> None:
+    bare, item = item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "all")
     whole = context_of(tmp_path).keep(item, "masks", np.full((180, 320), 255, np.uint8))
-    (checked,) = check(tmp_path, [replace(item, mask=whole)]).items
+    outcome = check(tmp_path, [bare, replace(item, mask=whole)])
+    assert [failure.error for failure in outcome.failures] == ["ValueError: nothing was inpainted"]
+    (checked,) = outcome.items
     assert "artifact" not in checked.scores
     assert checked.notes["check"]["why"] == ["too few untouched regions to compare"]
-
-
-def test_results_do_not_depend_on_the_batch(tmp_path: Path) -> None:
-    items = [painted_item(tmp_path, name) for name in ("a", "b")]
-    together = check(tmp_path, items).items
-    apart = [check(tmp_path, [item]).items[0] for item in items]
-    assert [item.record(tmp_path) for item in together] == [item.record(tmp_path) for item in apart]

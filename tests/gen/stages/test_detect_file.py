@@ -33,9 +33,9 @@ def item(number: int, video: str = "match", **fields: Any) -> Item:
     return Item(ident, source, number * 0.04, 0, PictureFile(Path("none.png")), notes=notes, **fields)
 
 
-def stage(folder: Path, **settings: Any) -> FromFile:
-    sports = {"soccer": Sport()}
-    return FromFile(FileSettings.model_validate(settings), replace(context_of(folder, sports=sports), folder=folder))
+def stage(folder: Path, sport: Sport | None = None, **settings: Any) -> FromFile:
+    context = context_of(folder, sports={"soccer": sport or Sport()}, folder=folder)
+    return FromFile(FileSettings.model_validate(settings), context)
 
 
 def corners(done: Item) -> list[tuple[str, list[float]]]:
@@ -48,10 +48,9 @@ EXPECTED = [("ball", [256, 144, 272, 160]), ("player", [0, 84, 16, 244])]
 
 
 def write_yolo(folder: Path) -> dict[str, Any]:
-    lines = [f"32 {820 / 1920} {470 / 1080} {40 / 1920} {40 / 1080} 0.75"]
-    lines.append(f"0 {160 / 1920} {500 / 1080} {80 / 1920} {400 / 1080}")
-    lines.append("5 0.5 0.5 0.1 0.1")
-    (folder / "match_26.txt").write_text("\n".join(lines))
+    ball = f"32 {820 / 1920} {470 / 1080} {40 / 1920} {40 / 1080} 0.75"
+    player = f"0 {160 / 1920} {500 / 1080} {80 / 1920} {400 / 1080}"
+    (folder / "match_26.txt").write_text(f"{ball}\n{player}\n5 0.5 0.5 0.1 0.1")
     return {"path": ".", "format": "yolo", "classes": CLASSES}
 
 
@@ -63,11 +62,9 @@ def write_mot(folder: Path) -> dict[str, Any]:
 
 def write_coco(folder: Path) -> dict[str, Any]:
     # The images were annotated at half the size of the video.
+    names = ("match/000026.jpg", "match/000027.jpg")
     data = {
-        "images": [
-            {"id": 0, "file_name": "match/000026.jpg", "width": 960, "height": 540},
-            {"id": 1, "file_name": "match/000027.jpg", "width": 960, "height": 540},
-        ],
+        "images": [{"id": at, "file_name": name, "width": 960, "height": 540} for at, name in enumerate(names)],
         "categories": [{"id": 0, "name": "person"}, {"id": 1, "name": "sports ball"}, {"id": 2, "name": "dog"}],
         "annotations": [
             {"image_id": 0, "category_id": 1, "bbox": [400, 225, 20, 20], "score": 0.75},
@@ -79,33 +76,24 @@ def write_coco(folder: Path) -> dict[str, Any]:
     return {"path": "boxes.json", "format": "coco", "frame_name": "{video}/{frame:06d}"}
 
 
-@pytest.mark.parametrize("write", [write_yolo, write_mot, write_coco])
+@pytest.mark.parametrize(("write", "counts"), [(write_yolo, [2, 0, 0]), (write_mot, [2, 0, 0]), (write_coco, [2, 0])])
 def test_boxes_from_each_format_are_mapped_from_video_to_image_pixels(
-    write: Callable[[Path], dict[str, Any]], tmp_path: Path
+    write: Callable[[Path], dict[str, Any]], counts: list[int], tmp_path: Path
 ) -> None:
     settings = write(tmp_path)
-    outcome = stage(tmp_path, **settings).process([item(25)])
-    assert not outcome.failures
-    (done,) = outcome.items
+    outcome = stage(tmp_path, **settings).process([item(25), item(26), item(900)])
+    assert [len(done.boxes) for done in outcome.items] == counts
+    # A COCO file lists the frames without boxes, so a frame that it does not list fails.
+    errors = [failure.error for failure in outcome.failures]
+    assert len(errors) == 3 - len(counts)
+    assert all("boxes.json does not contain the image 'match/000901'" in error for error in errors)
+    done = outcome.items[0]
     assert corners(done) == EXPECTED
     assert [box.score for box in done.boxes] == [0.75, 1.0]
     assert "@" in done.notes["detect"]["file"]
     # With `first_frame=0`, the same file describes the next frame.
     (shifted,) = stage(tmp_path, **settings, first_frame=0).process([item(26)]).items
     assert corners(shifted) == EXPECTED
-
-
-def test_frame_without_detections_in_yolo_or_mot_has_no_boxes(tmp_path: Path) -> None:
-    for write in (write_yolo, write_mot):
-        (done,) = stage(tmp_path, **write(tmp_path)).process([item(900)]).items
-        assert done.boxes == ()
-
-
-def test_frame_missing_from_the_coco_file_fails(tmp_path: Path) -> None:
-    outcome = stage(tmp_path, **write_coco(tmp_path)).process([item(25), item(26), item(900)])
-    assert [len(done.boxes) for done in outcome.items] == [2, 0]
-    (failure,) = outcome.failures
-    assert "boxes.json does not contain the image 'match/000901'" in failure.error
 
 
 def test_boxes_in_image_pixels_are_not_mapped_from_the_video(tmp_path: Path) -> None:
@@ -118,14 +106,10 @@ def test_boxes_in_image_pixels_are_not_mapped_from_the_video(tmp_path: Path) -> 
 
 def test_class_names_of_a_sport_and_of_the_settings_are_used(tmp_path: Path) -> None:
     settings = write_coco(tmp_path)
-    sports = {"soccer": Sport(ball_class="dog", player_class="nobody")}
-    made = FromFile(
-        FileSettings.model_validate(settings), replace(context_of(tmp_path, sports=sports), folder=tmp_path)
-    )
-    (done,) = made.process([item(25)]).items
-    assert [label for label, _ in corners(done)] == ["ball"]
-    (done,) = stage(tmp_path, **settings, classes={"dog": "player"}).process([item(25)]).items
-    assert [label for label, _ in corners(done)] == ["player"]
+    named = stage(tmp_path, Sport(ball_class="dog", player_class="nobody"), **settings)
+    mapped = stage(tmp_path, **settings, classes={"dog": "player"})
+    labels = [[label for label, _ in corners(made.process([item(25)]).items[0])] for made in (named, mapped)]
+    assert labels == [["ball"], ["player"]]
 
 
 def test_invalid_line_or_missing_video_file_raises_input_error(tmp_path: Path) -> None:
@@ -138,17 +122,13 @@ def test_invalid_line_or_missing_video_file_raises_input_error(tmp_path: Path) -
         stage(tmp_path, **settings).process([item(25), item(25, "other")])
 
 
-@pytest.mark.parametrize("format", ["coco", "yolo", "mot"])
-def test_missing_path_raises_option_error_before_any_item(format: str, tmp_path: Path) -> None:
-    (tmp_path / "afile" if format == "yolo" else tmp_path / "afolder").mkdir()
-    with raises(OptionError, "missing-file:detect"):
-        stage(tmp_path, path="boxes", format=format, classes=CLASSES)
-    wrong = "afile" if format == "yolo" else "afolder"
-    if format == "yolo":
-        (tmp_path / "afile").rmdir()
-        (tmp_path / "afile").write_text("")
-    with raises(OptionError, "missing-file:detect"):
-        stage(tmp_path, path=wrong, format=format, classes=CLASSES)
+@pytest.mark.parametrize(("format", "wrong"), [("coco", "folder"), ("yolo", "file"), ("mot", "folder")])
+def test_missing_path_raises_option_error_before_any_item(format: str, wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    for path in ("missing", wrong):
+        with raises(OptionError, "missing-file:detect"):
+            stage(tmp_path, path=path, format=format, classes=CLASSES)
 
 
 def test_two_videos_with_the_same_box_file_are_an_error(tmp_path: Path) -> None:
@@ -196,12 +176,10 @@ def test_ground_truth_boxes_fit_the_ball_after_the_frames_stage_crops_and_scales
         for track, (x1, y1, x2, y2) in enumerate(frame["balls"])
     ]
     (tmp_path / "match.csv").write_text("\n".join(rows))
-    context = replace(context_of(tmp_path), folder=tmp_path)
     source = VideoSource("match-0", str(video), "synthetic-soccer", "", "match.avi", "")
-    settings = FileSettings(path="{video}.csv", format="mot", classes=CLASSES, first_frame=0, first_pixel=0)
-    made = FromFile(settings, context)
+    made = stage(tmp_path, path="{video}.csv", format="mot", classes=CLASSES, first_frame=0, first_pixel=0)
     seen = 0
-    for frame in PyAV(PyAVSettings(max_scale=1.5), context).read(source):
+    for frame in PyAV(PyAVSettings(max_scale=1.5), context_of(tmp_path)).read(source):
         assert frame.image is not None
         notes = {"frames": {"number": frame.number, "size": list(frame.size), "window": list(frame.window)}}
         taken = replace(item_of(frame.image, tmp_path, f"match-{frame.ms}"), source=source, notes=notes)

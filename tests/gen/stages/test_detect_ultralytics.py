@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,56 +24,42 @@ from tests.gen.making import context_of, item_of
 pytestmark = pytest.mark.slow
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: it comes with the local extra")
 
-STAND_IN = '''
-from types import SimpleNamespace
-import numpy as np
-import torch
+asked: list[tuple[int, dict[str, Any]]] = []
 
-asked = []
 
-class YOLO:
+class StandIn:
     """Finds what is red or blue in images of OpenCV's order of colors."""
 
-    def __init__(self, model):
+    def __init__(self, model: str) -> None:
         if "broken" in model:
-            raise RuntimeError("PytorchStreamReader failed\\nand more")
+            raise RuntimeError("PytorchStreamReader failed\nand more")
         self.model, self.names = model, {0: "person", 2: "bird", 32: "sports ball"}
 
-    def predict(self, images, **options):
+    def predict(self, images: list[Any], **options: Any) -> list[SimpleNamespace]:
         asked.append((len(images), options))
         return [self.result(image.astype(int)) for image in images]
 
-    def result(self, image):
-        boxes = self.boxes(image)
-        if "-seg" not in self.model:
-            return SimpleNamespace(boxes=boxes, masks=None)
-        corners = boxes.xyxy.tolist()
-        triangles = [np.array([[x1, y1], [x2, y1], [x1, y2]]) for x1, y1, x2, y2 in corners]
-        # The mask of one that scores low may be empty.
-        triangles[1] = np.empty((0, 2))
-        return SimpleNamespace(boxes=boxes, masks=SimpleNamespace(xy=triangles))
-
-    def boxes(self, image):
+    def result(self, image: Any) -> SimpleNamespace:
         rows = [(1.0, 1.0, 5.0, 5.0, 0.99, 2.0), (9.0, 0.0, 9.0, 7.0, 0.98, 0.0)]
         for channel, number, score in ((0, 0, 0.6), (2, 32, 0.7)):
             ys, xs = np.nonzero(image[..., channel] - image[..., 1] > 100)
             if len(xs):
                 rows.append((xs.min(), ys.min(), xs.max() + 1, ys.max() + 1, score, number))
         table = torch.tensor(rows, dtype=torch.float64)
-        return SimpleNamespace(xyxy=table[:, :4], conf=table[:, 4], cls=table[:, 5])
-'''
+        triangles = [np.array([[x1, y1], [x2, y1], [x1, y2]]) for x1, y1, x2, y2, *_ in rows]
+        # The mask of one that scores low may be empty.
+        triangles[1] = np.empty((0, 2))
+        masks = SimpleNamespace(xy=triangles) if "-seg" in self.model else None
+        return SimpleNamespace(boxes=SimpleNamespace(xyxy=table[:, :4], conf=table[:, 4], cls=table[:, 5]), masks=masks)
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    (tmp_path / "stand_in.py").write_text(STAND_IN)
-    spec = importlib.util.spec_from_file_location("ultralytics", tmp_path / "stand_in.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("ultralytics")
+    module.YOLO = StandIn  # type: ignore[attr-defined]
+    module.__spec__ = ModuleSpec("ultralytics", None)
     monkeypatch.setitem(sys.modules, "ultralytics", module)
-    return module
+    asked.clear()
 
 
 def picture(shift: int = 0, size: tuple[int, int] = (90, 160)) -> Any:
@@ -89,7 +75,8 @@ def stage(model: str, work: Path, sports: Any = None, **settings: Any) -> Ultral
     return detector
 
 
-def test_ultralytics_boxes_are_converted_and_options_are_passed(stand_in: ModuleType, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("stand_in")
+def test_ultralytics_boxes_are_converted_and_options_are_passed(tmp_path: Path) -> None:
     sizes = [(90, 160), (100, 150), (90, 160)]
     items = [item_of(picture(at, size), tmp_path, f"match-{at:09}") for at, size in enumerate(sizes)]
     outcome = stage("yolov8n.pt", tmp_path, confidence=0.3, overlap=0.5, size=320).process(items)
@@ -98,10 +85,11 @@ def test_ultralytics_boxes_are_converted_and_options_are_passed(stand_in: Module
         assert (item.id, item.boxes) == (items[at].id, (ball, Box(100, 30, 115, 70, 0.6, "player")))
         assert item.notes["detect"] == {"weights": "yolov8n.pt"}
     options = {"conf": 0.3, "iou": 0.5, "device": "cpu", "verbose": False, "imgsz": 320}
-    assert stand_in.asked == [(2, options), (1, options)]
+    assert asked == [(2, options), (1, options)]
 
 
-def test_weights_file_is_loaded_and_ball_class_of_the_sport_is_used(stand_in: ModuleType, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("stand_in")
+def test_weights_file_is_loaded_and_ball_class_of_the_sport_is_used(tmp_path: Path) -> None:
     (tmp_path / "mine.pt").write_bytes(b"weights")
     item = item_of(picture(), tmp_path, sport="badminton")
     sports = {"badminton": Sport(ball_class="bird")}
@@ -111,12 +99,13 @@ def test_weights_file_is_loaded_and_ball_class_of_the_sport_is_used(stand_in: Mo
     assert done.boxes[0].corners == (1, 1, 5, 5)
     assert done.notes["detect"] == {"weights": f"mine.pt@{hashlib.sha256(b'weights').hexdigest()[:12]}"}
     assert detector._model.model == str(tmp_path / "mine.pt")
-    assert "imgsz" not in stand_in.asked[0][1]
+    assert "imgsz" not in asked[0][1]
     with raises(OptionError, "unknown-name:detect"):
         stage("mine.pt", tmp_path, {"badminton": Sport(ball_class="shuttlecock")}).process([item])
 
 
-def test_missing_or_broken_weights_raise_option_error(stand_in: ModuleType, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("stand_in")
+def test_missing_or_broken_weights_raise_option_error(tmp_path: Path) -> None:
     with raises(OptionError, "missing-file:detect"):
         stage("./weights/nothing.pt", tmp_path)
     (tmp_path / "broken.pt").write_bytes(b"")
@@ -132,9 +121,7 @@ def test_missing_ultralytics_package_raises_option_error(tmp_path: Path, monkeyp
 
 
 @pytest.mark.filterwarnings("default")
-def test_ultralytics_model_and_its_onnx_export_give_the_same_boxes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ultralytics_model_and_onnx_export_give_the_same_boxes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Check that both detectors find the same boxes with random weights that the package creates and exports."""
     package = pytest.importorskip(
         "ultralytics", reason="ultralytics is not installed: no extra has it, for its license and for torchvision"

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_gen.items.item import Box, Item
@@ -29,22 +28,13 @@ onnx = pytest.importorskip(
 
 from onnx import TensorProto, helper  # noqa: E402
 
-from tests.gen.models.yolo.onnx_models import COCO_LIKE, write_detector  # noqa: E402
+from tests.gen.models.yolo.onnx_models import COCO_LIKE, picture, write_detector  # noqa: E402
 
 OPEN = {"batch": "batch", "height": "height", "width": "width"}
+NAMELESS = {"names": {0: "person", 1: "sports ball"}, "metadata": {"names": "{}"}}
 BALL, PLAYER = (96, 60, 128, 92), (200, 100, 260, 300)
 
-
-def picture(
-    ball: tuple[int, ...] | None = BALL, player: tuple[int, ...] | None = PLAYER, size: tuple[int, int] = (360, 640)
-) -> NDArray[np.uint8]:
-    """Return a gray image with a red ball and a blue player, drawn as rectangles with these edges."""
-    pixels = np.full((*size, 3), 90, dtype=np.uint8)
-    for edges, color in ((ball, (250, 20, 20)), (player, (20, 20, 250))):
-        if edges is not None:
-            x1, y1, x2, y2 = edges
-            pixels[y1:y2, x1:x2] = color
-    return pixels
+Options = dict[str, Any]
 
 
 def stage(model: Path, context: Any = None, **settings: Any) -> YoloV8Onnx:
@@ -67,28 +57,29 @@ def found(ball: tuple[int, ...], player: tuple[int, ...]) -> tuple[Box, Box]:
 
 
 @pytest.mark.parametrize(
-    "sides",
+    ("made", "settings"),
     [
-        {},
-        {"batch": 4},
-        {"batch": "batch"},
-        OPEN,
-        {"height": 320, "width": 320},
-        {"height": 384, "width": 640},
-        {"height": 720, "width": 1280, "batch": 2},
+        ({}, {}),
+        ({"batch": 4}, {}),
+        ({"batch": "batch"}, {}),
+        (OPEN, {}),
+        ({"height": 320, "width": 320}, {}),
+        ({"height": 384, "width": 640}, {"size": 640}),
+        ({"height": 720, "width": 1280, "batch": 2}, {}),
+        (NAMELESS, {"names": ["person", "sports ball"]}),
     ],
     ids=str,
 )
-def test_detected_boxes_equal_the_drawn_rectangles(sides: dict[str, Any], tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "yolov8n.onnx", **sides)
+def test_detected_boxes_equal_the_drawn_rectangles(made: Options, settings: Options, tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "yolov8n.onnx", **made)
     moved = [tuple(edge + 4 * step for edge in BALL) for step in range(6)]
-    items = [item_of(picture(ball), tmp_path, f"match-{step:09}") for step, ball in enumerate(moved)]
-    assert boxes_of(items, stage(model, batch_size=4)) == [found(ball, PLAYER) for ball in moved]
+    items = [item_of(picture(ball, PLAYER), tmp_path, f"match-{step:09}") for step, ball in enumerate(moved)]
+    assert boxes_of(items, stage(model, batch_size=4, **settings)) == [found(ball, PLAYER) for ball in moved]
 
 
 @pytest.mark.parametrize("size", [(90, 160), (720, 1280), (300, 500), (640, 360), (1080, 1920)])
 @pytest.mark.parametrize("sides", [{}, OPEN], ids=str)
-def test_boxes_are_right_for_images_of_any_size(size: tuple[int, int], sides: dict[str, Any], tmp_path: Path) -> None:
+def test_boxes_are_right_for_images_of_any_size(size: tuple[int, int], sides: Options, tmp_path: Path) -> None:
     height, width = size
     ball = (width // 8, height // 8, width // 4, height // 4)
     player = (width // 2, height // 2, width - 3, height - 5)
@@ -102,21 +93,18 @@ def test_boxes_are_right_for_images_of_any_size(size: tuple[int, int], sides: di
     assert boxes[1].corners == pytest.approx(player, abs=pixel)
 
 
-def test_dynamic_input_size_is_the_smallest_that_fits(tmp_path: Path) -> None:
-    detector = stage(write_detector(tmp_path / "m.onnx", **OPEN), batch_size=3)._detector.file
-    assert detector.canvas((360, 640), None) == (384, 640)
-    assert detector.canvas((360, 640), 320) == (192, 320)
-    assert detector.canvas((1080, 1920), 1280) == (736, 1280)
-
-
-def test_image_size_and_stride_from_the_model_metadata_are_used(tmp_path: Path) -> None:
+def test_dynamic_input_size_is_the_smallest_that_fits_the_image_and_the_metadata(tmp_path: Path) -> None:
     told = {"imgsz": "[320, 320]", "stride": "64"}
-    detector = stage(write_detector(tmp_path / "m.onnx", metadata=told, **OPEN))._detector.file
-    assert detector.canvas((360, 640), None) == (192, 320)
+    plain, small = (
+        stage(write_detector(tmp_path / "m.onnx", metadata=metadata, **OPEN))._detector.file for metadata in ({}, told)
+    )
+    assert plain.canvas((360, 640), None) == (384, 640)
+    assert plain.canvas((360, 640), 320) == small.canvas((360, 640), None) == (192, 320)
+    assert plain.canvas((1080, 1920), 1280) == (736, 1280)
 
 
 @pytest.mark.parametrize("sides", [{"batch": 4}, OPEN], ids=str)
-def test_boxes_do_not_depend_on_other_images_of_the_batch(sides: dict[str, Any], tmp_path: Path) -> None:
+def test_boxes_do_not_depend_on_other_images_of_the_batch(sides: Options, tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx", **sides)
     rng = np.random.default_rng(0)
     sizes = [(360, 640), (720, 1280)]
@@ -132,16 +120,16 @@ def test_boxes_do_not_depend_on_other_images_of_the_batch(sides: dict[str, Any],
 
 
 @pytest.mark.parametrize("sides", [{}, {"batch": 2}, OPEN], ids=str)
-def test_half_precision_model_finds_the_same_boxes(sides: dict[str, Any], tmp_path: Path) -> None:
+def test_half_precision_model_finds_the_same_boxes(sides: Options, tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx", half=True, **sides)
-    ((ball, player),) = boxes_of([item_of(picture(), tmp_path)], stage(model))
+    ((ball, player),) = boxes_of([item_of(picture(BALL, PLAYER), tmp_path)], stage(model))
     assert (ball.corners, player.corners) == (BALL, PLAYER)
     assert ball.score == pytest.approx(0.9, abs=1e-3)
 
 
 def test_confidence_and_overlap_settings_filter_boxes(tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx")
-    items = [item_of(picture(player=None), tmp_path)]
+    items = [item_of(picture(BALL), tmp_path)]
     scores = [box.score for box in boxes_of(items, stage(model, overlap=0.95))[0]]
     assert scores == pytest.approx([0.9, 0.6])
     assert len(boxes_of(items, stage(model, overlap=1.0, confidence=0.05))[0]) == 3
@@ -152,99 +140,72 @@ def test_class_names_of_the_sport_are_used_and_a_missing_class_is_an_error(tmp_p
     # The graph is built with the COCO names. The metadata of the file then gives other names to the same classes.
     model = write_detector(tmp_path / "m.onnx", metadata={"names": str(COCO_LIKE | {32: "handball", 0: "keeper"})})
     sports = {"handball": Sport(ball_class="handball", player_class="keeper")}
-    item = item_of(picture(), tmp_path, sport="handball")
+    item = item_of(picture(BALL, PLAYER), tmp_path, sport="handball")
     detector = stage(model, context_of(tmp_path, sports=sports))
     assert boxes_of([item], detector) == [found(BALL, PLAYER)]
     with raises(OptionError, "unknown-name:detect"):
-        detector.process([item_of(picture(), tmp_path, sport="soccer")])
-
-
-def test_model_without_class_names_needs_the_names_setting(tmp_path: Path) -> None:
-    two = {0: "person", 1: "sports ball"}
-    model = write_detector(tmp_path / "m.onnx", names=two, metadata={"names": "{}"})
-    item = item_of(picture(), tmp_path)
-    assert boxes_of([item], stage(model, names=["person", "sports ball"])) == [found(BALL, PLAYER)]
-    with raises(OptionError, "unusable-model:detect"):
-        stage(model).process([item])
-    with raises(OptionError, "unusable-model:detect"):
-        stage(model, names=["person", "sports ball", "bird"]).process([item])
-
-
-def test_item_notes_name_and_hash_of_the_weights(tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "yolov8n.onnx")
-    (item,) = stage(model).process([item_of(picture(), tmp_path)]).items
-    digest = hashlib.sha256(model.read_bytes()).hexdigest()
-    assert item.notes["detect"] == {"weights": f"yolov8n.onnx@{digest[:12]}"}
-
-
-def test_model_path_is_relative_to_the_configuration_folder(tmp_path: Path) -> None:
-    write_detector(tmp_path / "yolov8n.onnx")
-    detector = stage(Path("yolov8n.onnx"), context_of(tmp_path / "work", folder=tmp_path))
-    assert boxes_of([item_of(picture(), tmp_path)], detector) == [found(BALL, PLAYER)]
+        detector.process([item_of(picture(BALL, PLAYER), tmp_path, sport="soccer")])
 
 
 @pytest.mark.parametrize(
-    ("made", "message"),
+    ("made", "settings", "where"),
     [
-        ({"transposed": True}, "unusable-model:detect"),
-        ({"metadata": {"task": "pose"}}, "unusable-model"),
-        ({"metadata": {"names": "person, ball"}}, "unusable-model"),
-        ({"metadata": {"imgsz": "large"}}, "unusable-model"),
-        ({"metadata": {"stride": "x"}}, "unusable-model"),
+        ({"transposed": True}, {}, "unusable-model:detect"),
+        ({"metadata": {"task": "pose"}}, {}, "unusable-model"),
+        ({"metadata": {"task": "segment"}}, {}, "unusable-model:detect"),
+        ({"metadata": {"names": "person, ball"}}, {}, "unusable-model"),
+        ({"metadata": {"imgsz": "large"}}, {}, "unusable-model"),
+        ({"metadata": {"stride": "x"}}, {}, "unusable-model"),
+        (NAMELESS, {}, "unusable-model:detect"),
+        (NAMELESS, {"names": ["person", "sports ball", "bird"]}, "unusable-model:detect"),
+        ({}, {"size": 320}, "invalid-option"),
     ],
     ids=str,
 )
-def test_model_that_is_not_a_detector_raises_option_error(made: dict[str, Any], message: str, tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "m.onnx", **made)
-    with raises(OptionError, message):
-        stage(model).process([item_of(picture(), tmp_path)])
+def test_model_that_does_not_fit_is_an_error(made: Options, settings: Options, where: str, tmp_path: Path) -> None:
+    detector = stage(write_detector(tmp_path / "m.onnx", **made), **settings)
+    with raises(OptionError, where):
+        detector.process([item_of(picture(BALL, PLAYER), tmp_path)])
 
 
-def test_model_whose_input_is_not_an_image_raises_option_error(tmp_path: Path) -> None:
+def test_file_that_is_not_a_model_of_color_images_raises_option_error(tmp_path: Path) -> None:
     node = helper.make_node("Identity", ["images"], ["output0"])
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, 640, 640]) for name in ("images", "output0")]
     graph = helper.make_graph([node], "gray", ends[:1], ends[1:])
-    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
-    with raises(OptionError, "unusable-model"):
-        stage(tmp_path / "m.onnx").process([item_of(picture(), tmp_path)])
+    gray = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    onnx.save(gray, tmp_path / "gray.onnx")
+    (tmp_path / "text.onnx").write_text("not a model")
+    for name in ("gray.onnx", "text.onnx"):
+        with raises(OptionError, "unusable-model"):
+            stage(tmp_path / name).process([item_of(picture(BALL, PLAYER), tmp_path)])
 
 
-def test_missing_or_unreadable_model_file_raises_option_error(tmp_path: Path) -> None:
+def test_missing_file_device_or_library_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = write_detector(tmp_path / "m.onnx")
     with raises(OptionError, "missing-file:detect"):
         stage(tmp_path / "nothing.onnx")
-    (tmp_path / "text.onnx").write_text("not a model")
-    with raises(OptionError, "unusable-model"):
-        stage(tmp_path / "text.onnx").process([item_of(picture(), tmp_path)])
-
-
-def test_size_different_from_the_fixed_model_size_raises_option_error(tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "m.onnx")
-    item = item_of(picture(), tmp_path)
-    assert boxes_of([item], stage(model, size=640)) == [found(BALL, PLAYER)]
-    with raises(OptionError, "invalid-option"):
-        stage(model, size=320).process([item])
-
-
-def test_cuda_device_without_cuda_raises_option_error(tmp_path: Path) -> None:
-    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        pytest.skip("this ONNX Runtime has CUDA")
-    model = write_detector(tmp_path / "m.onnx")
-    with raises(OptionError, "unsupported-device"):
-        stage(model, device="cuda")
-    assert stage(model, device="auto").device == "cpu"
-
-
-def test_missing_onnx_runtime_raises_missing_extra_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = write_detector(tmp_path / "m.onnx")
+    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        with raises(OptionError, "unsupported-device"):
+            stage(model, device="cuda")
+        assert stage(model, device="auto").device == "cpu"
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with raises(MissingExtraError, "missing-extra"):
         stage(model)
 
 
+def test_model_path_is_relative_to_the_configuration_and_its_digest_is_noted(tmp_path: Path) -> None:
+    model = write_detector(tmp_path / "yolov8n.onnx")
+    detector = stage(Path("yolov8n.onnx"), context_of(tmp_path / "work", folder=tmp_path))
+    (item,) = detector.process([item_of(picture(BALL, PLAYER), tmp_path)]).items
+    assert item.boxes == found(BALL, PLAYER)
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    assert item.notes["detect"] == {"weights": f"yolov8n.onnx@{digest[:12]}"}
+
+
 def test_stage_is_registered_and_can_be_pickled(tmp_path: Path) -> None:
     assert find("detect", "yolov8-onnx") is YoloV8Onnx
     sent = pickle.loads(pickle.dumps(stage(write_detector(tmp_path / "m.onnx"))))
-    assert boxes_of([item_of(picture(), tmp_path)], sent) == [found(BALL, PLAYER)]
+    assert boxes_of([item_of(picture(BALL, PLAYER), tmp_path)], sent) == [found(BALL, PLAYER)]
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -252,13 +213,13 @@ def test_stage_is_registered_and_can_be_pickled(tmp_path: Path) -> None:
 def test_segmentation_model_gives_players_outlines(size: tuple[int, int], half: bool, tmp_path: Path) -> None:
     """Check that the outline of a player drawn as a right triangle fits the triangle, not the box."""
     scale = size[1] // 640
-    pixels = picture(size=size, ball=tuple(scale * edge for edge in BALL), player=None)
+    pixels = picture(tuple(scale * edge for edge in BALL), size=size)
     x1, y1, x2, y2 = (scale * edge for edge in (200, 60, 400, 340))
     ys, xs = np.mgrid[: size[0], : size[1]] + 0.5
     inside = (xs > x1) & (ys < y2) & ((xs - x1) / (x2 - x1) < (ys - y1) / (y2 - y1))
     pixels[inside] = (20, 20, 250)
     model = write_detector(tmp_path / "yolov8n-seg.onnx", masks=True, half=half)
-    items = [item_of(pixels, tmp_path), item_of(picture(player=None, size=size), tmp_path, "match-000002000")]
+    items = [item_of(pixels, tmp_path), item_of(picture(BALL, size=size), tmp_path, "match-000002000")]
     (ball, player), (alone,) = boxes_of(items, stage(model))
     assert ball.outline is None
     assert alone.outline is None
@@ -267,9 +228,3 @@ def test_segmentation_model_gives_players_outlines(size: tuple[int, int], half: 
     seen = shapely.union_all([shapely.Polygon(polygon) for polygon in player.outline])
     assert seen.intersection(drawn).area / seen.union(drawn).area > 0.93
     assert seen.area < 0.6 * player.area
-
-
-def test_segmentation_model_without_masks_raises_option_error(tmp_path: Path) -> None:
-    model = write_detector(tmp_path / "m.onnx", metadata={"task": "segment"})
-    with raises(OptionError, "unusable-model:detect"):
-        stage(model).process([item_of(picture(), tmp_path)])

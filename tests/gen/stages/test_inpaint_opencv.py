@@ -15,18 +15,18 @@ from pydantic import ValidationError
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.imaging.masks import ball_mask
 from spotball_gen.imaging.painting import OpenCVInpainting, PaintingSettings, with_grain
 from spotball_gen.items.item import Box, Item
-from spotball_gen.items.pictures import PictureFile
 from spotball_gen.stages.inpaint_navier_stokes import NavierStokes
 from spotball_gen.stages.inpaint_telea import Telea
 from spotball_gen.stages.plausibility_rules import measured
 from tests.conftest import examples
 from tests.gen.making import context_of, item_of
+from tests.gen.stages.inpainted import arrays, inpainted
 
 KINDS = pytest.mark.parametrize("kind", [Telea, NavierStokes])
 HEIGHT, WIDTH = 90, 120
+BALL = Box(50, 40, 66, 56)
 
 
 def ground(seed: int = 0, grain: float = 4.0) -> NDArray[np.uint8]:
@@ -37,37 +37,27 @@ def ground(seed: int = 0, grain: float = 4.0) -> NDArray[np.uint8]:
     return np.clip(pixels, 0, 255).astype(np.uint8)
 
 
-def with_ball(pixels: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
-    y, x = np.mgrid[: pixels.shape[0], : pixels.shape[1]] + 0.5
-    (at_x, at_y), wide, high = box.center, box.width / 2, box.height / 2
+def with_ball(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    y, x = np.mgrid[:HEIGHT, :WIDTH] + 0.5
     drawn = pixels.copy()
-    drawn[((x - at_x) / wide) ** 2 + ((y - at_y) / high) ** 2 <= 1] = (250, 230, 20)
+    drawn[np.hypot(x - BALL.center[0], y - BALL.center[1]) <= BALL.width / 2] = (250, 230, 20)
     return drawn
 
 
 def painted(kind: type[OpenCVInpainting], item: Item, work: Path, seed: int = 0, **chosen: object) -> Item:
-    stage = kind(PaintingSettings.model_validate(chosen), context_of(work, seed=seed))
-    outcome = stage.process([item])
-    assert not outcome.failures
-    return outcome.items[0]
-
-
-BALL = Box(50, 40, 66, 56)
+    """Return the inpainted item, after checking that only the pixels of its mask have changed."""
+    (done,) = inpainted(kind(PaintingSettings.model_validate(chosen), context_of(work, seed=seed)), item)
+    return done
 
 
 @KINDS
 def test_inpainted_pixels_match_color_and_slope_of_the_ground(kind: type[OpenCVInpainting], tmp_path: Path) -> None:
     clean = ground()
-    done = painted(kind, item_of(with_ball(clean, BALL), tmp_path, ball=BALL), tmp_path)
-    assert done.mask is not None
-    assert done.painted is not None
-    assert (done.mask.array == ball_mask(done, PaintingSettings())).all()
-    inside = done.mask.array > 0
-    made, there = done.painted.array[inside].astype(float), clean[inside].astype(float)
+    mask, image = arrays(painted(kind, item_of(with_ball(clean), tmp_path, ball=BALL), tmp_path))
+    made, there = (pixels[mask > 0].astype(float) for pixels in (image, clean))
     assert np.abs(made.mean(axis=0) - there.mean(axis=0)).max() < 3
     # The brightness rises to the right as it does on the ground.
-    columns = np.nonzero(inside)[1]
-    slopes = [np.polyfit(columns, part[:, 1], 1)[0] for part in (made, there)]
+    slopes = [np.polyfit(np.nonzero(mask)[1], part[:, 1], 1)[0] for part in (made, there)]
     assert slopes[0] == pytest.approx(slopes[1], abs=0.3)
 
 
@@ -79,18 +69,14 @@ def fine(pixels: NDArray[np.uint8], inside: NDArray[np.bool_]) -> float:
 
 @KINDS
 @pytest.mark.parametrize("strength", [2.0, 6.0])
-def test_grain_of_inpainted_pixels_matches_the_surroundings(
-    kind: type[OpenCVInpainting], strength: float, tmp_path: Path
-) -> None:
+def test_grain_inside_matches_the_surroundings(kind: type[OpenCVInpainting], strength: float, tmp_path: Path) -> None:
     clean = ground(grain=strength)
-    item = item_of(with_ball(clean, BALL), tmp_path, ball=BALL)
-    with_it, without = (painted(kind, item, tmp_path, grain=wanted).painted for wanted in (True, False))
-    assert with_it is not None
-    assert without is not None
-    inside = cv2.erode(ball_mask(item, PaintingSettings()), np.ones((3, 3), dtype=np.uint8)) > 0
+    item = item_of(with_ball(clean), tmp_path, ball=BALL)
+    (mask, with_it), (_, without) = (arrays(painted(kind, item, tmp_path, grain=wanted)) for wanted in (True, False))
+    inside = cv2.erode(mask, np.ones((3, 3), dtype=np.uint8)) > 0
     there = fine(clean, inside)
-    assert fine(without.array, inside) < 0.6 * there
-    assert 0.7 * there < fine(with_it.array, inside) < 1.4 * there
+    assert fine(without, inside) < 0.6 * there
+    assert 0.7 * there < fine(with_it, inside) < 1.4 * there
 
 
 @KINDS
@@ -101,37 +87,24 @@ def test_pixels_outside_the_mask_do_not_change(
 ) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     item = item_of(pixels, tmp_path, ball=Box(x, y, x + size, y + size))
-    done = painted(kind, item, tmp_path, margin=margin, grain=grain)
-    assert done.mask is not None
-    assert done.painted is not None
-    assert set(np.unique(done.mask.array)) <= {0, 255}
-    outside = done.mask.array == 0
-    # The stored file must have the same pixels.
-    for made in (done.painted.array, PictureFile(done.painted.path).array):
-        assert made.shape == pixels.shape
-        assert (made[outside] == pixels[outside]).all()
+    mask, _ = arrays(painted(kind, item, tmp_path, margin=margin, grain=grain))
+    assert set(np.unique(mask)) <= {0, 255}
 
 
 def test_inpainted_pixels_depend_on_item_and_seed_but_not_on_the_batch(tmp_path: Path) -> None:
-    pixels = with_ball(ground(), BALL)
-    items = [item_of(pixels, tmp_path, f"match-{number}", ball=BALL) for number in range(3)]
-    together = Telea(PaintingSettings(), context_of(tmp_path / "a", seed=1)).process(items).items
+    items = [item_of(with_ball(ground()), tmp_path, f"match-{number}", ball=BALL) for number in range(3)]
+    together = inpainted(Telea(PaintingSettings(), context_of(tmp_path / "a", seed=1)), *items)
     alone = [painted(Telea, item, tmp_path / "b", seed=1) for item in reversed(items)][::-1]
-    arrays = [item.painted.array for item in together if item.painted]
     for one, item in zip(alone, together, strict=True):
-        assert one.painted is not None
-        assert item.painted is not None
-        assert (one.painted.array == item.painted.array).all()
+        assert (arrays(one)[1] == arrays(item)[1]).all()
         assert one.notes["inpaint"]["seed"] == item.notes["inpaint"]["seed"] == item.seed(1, "inpaint")
-    assert not (arrays[0] == arrays[1]).all()
-    other = painted(Telea, items[0], tmp_path / "c", seed=2)
-    assert other.painted is not None
-    assert not (other.painted.array == arrays[0]).all()
+    # The same image of another item, or with another seed, is inpainted differently.
+    for other in (together[1], painted(Telea, items[0], tmp_path / "c", seed=2)):
+        assert not (arrays(other)[1] == arrays(together[0])[1]).all()
 
 
 def test_item_without_a_ball_fails_and_other_items_are_inpainted(tmp_path: Path) -> None:
-    pixels = with_ball(ground(), BALL)
-    items = [item_of(pixels, tmp_path, "a"), item_of(pixels, tmp_path, "b", ball=BALL)]
+    items = [item_of(ground(), tmp_path, "a"), item_of(ground(), tmp_path, "b", ball=BALL)]
     outcome = NavierStokes(PaintingSettings(), context_of(tmp_path)).process(items)
     assert [item.id for item in outcome.items] == ["b"]
     assert [(failure.item, failure.stage) for failure in outcome.failures] == [("a", "inpaint")]
@@ -155,22 +128,20 @@ def test_mask_in_matches_covers_balls_and_most_shadows_and_keeps_players(tmp_pat
         if not truth.balls or measured(Box(*truth.balls[0]), players, (640, 360))["ball_overlap"]:
             continue
         item = item_of(image, tmp_path, f"match-{number}", ball=Box(*truth.balls[0]), players=players)
-        done = painted(Telea, item, tmp_path)
-        assert done.mask is not None
-        assert done.painted is not None
+        mask, inpainted_image = arrays(painted(Telea, item, tmp_path))
         (ball,) = moment.balls
         disc = ellipse(*ball.center, ball.radius + 0.5, ball.radius + 0.5)
-        assert (done.mask.array[disc] == 255).all()
+        assert (mask[disc] == 255).all()
         on_player = np.zeros((360, 640), dtype=bool)
         for box in players:
             on_player[int(box.y1) : int(np.ceil(box.y2)), int(box.x1) : int(np.ceil(box.x2))] = True
         # At the edge of the ball, its color mixes with the color of an adjacent player.
-        assert (done.painted.array == image)[on_player & ~ellipse(*ball.center, *[ball.radius + 2] * 2)].all()
+        assert (inpainted_image == image)[on_player & ~ellipse(*ball.center, *[ball.radius + 2] * 2)].all()
         # Check that the darker part of the shadow is inpainted, if most of it is outside the boxes of players.
         shadow = ellipse(*ball.ground, 1.3 * ball.radius, 0.45 * ball.radius)
         seen = shadow & ~on_player
         if seen.sum() > max(0.5 * shadow.sum(), 40):
-            shadows.append(float((done.mask.array[seen] > 0).mean()) > 0.8)
+            shadows.append(float((mask[seen] > 0).mean()) > 0.8)
     assert len(shadows) > 12
     # A shadow that merges with the shadow of a player is treated as part of it and is kept.
     assert np.mean(shadows) > 0.6

@@ -49,20 +49,18 @@ GRIDS = st.builds(Grid, st.integers(1, 30), st.integers(1, 30), st.integers(20, 
 
 
 @st.composite
-def balls(draw: st.DrawFn) -> tuple[Grid, Box]:
+def grids_and_balls(draw: st.DrawFn) -> tuple[Grid, Box]:
     grid = draw(GRIDS)
     x, y = draw(st.floats(-20, grid.width - 1)), draw(st.floats(-20, grid.height - 1))
     return grid, Box(x, y, x + draw(st.floats(21, 80)), y + draw(st.floats(21, 80)))
 
 
-@given(balls(), st.floats(0, 0.99))
+@given(grids_and_balls(), st.floats(0, 0.99))
 def test_ball_cells_equal_the_cells_from_shapely_areas(ball: tuple[Grid, Box], min_share: float) -> None:
     grid, box = ball
     shape = rectangle(*box.corners)
-    areas = {
-        label: rectangle(*corners).intersection(shape).area
-        for label, corners in zip(grid.labels, grid.rectangles.tolist(), strict=True)
-    }
+    shared = (rectangle(*corners).intersection(shape).area for corners in grid.rectangles.tolist())
+    areas = dict(zip(grid.labels, shared, strict=True))
     whole, most = sum(areas.values()), max(areas.values())
     bound = min_share * whole
     assume(all(abs(area - bound) > 1e-6 and not 0 < most - area < 1e-6 for area in areas.values()))
@@ -74,13 +72,13 @@ def test_ball_cells_equal_the_cells_from_shapely_areas(ball: tuple[Grid, Box], m
     assert GroundTruth.from_labels(found, grid).cells == found
 
 
-@given(balls())
+@given(grids_and_balls())
 def test_ball_cells_with_zero_min_share_equal_ground_truth_from_box(ball: tuple[Grid, Box]) -> None:
     grid, box = ball
     assert ball_cells(box, grid, min_share=0) == GroundTruth.from_box(box.corners, grid).cells
 
 
-@given(balls(), st.floats(0, 0.99), st.floats(0, 0.99))
+@given(grids_and_balls(), st.floats(0, 0.99), st.floats(0, 0.99))
 def test_larger_min_share_gives_fewer_cells_but_at_least_one(ball: tuple[Grid, Box], a: float, b: float) -> None:
     few, many = (set(ball_cells(ball[1], ball[0], min_share=share)) for share in (max(a, b), min(a, b)))
     assert few
@@ -89,11 +87,8 @@ def test_larger_min_share_gives_fewer_cells_but_at_least_one(ball: tuple[Grid, B
 
 def test_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path: Path) -> None:
     pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
-    items = [
-        item_of(pixels, tmp_path, "a", ball=Box(54, 50, 74, 70)),
-        item_of(pixels, tmp_path, "b", ball=Box(640, 50, 660, 70)),
-        item_of(pixels, tmp_path, "c"),
-    ]
+    balls = {"a": Box(54, 50, 74, 70), "b": Box(640, 50, 660, 70), "c": None}
+    items = [item_of(pixels, tmp_path, name, ball=ball) for name, ball in balls.items()]
     outcome = Cells(CellsSettings(), context_of(tmp_path)).process(items)
     (done,) = outcome.items
     assert done.cells == ("A1", "A2", "B1", "B2")
@@ -106,15 +101,12 @@ def test_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path
     assert not (tmp_path / "overlays").exists()
 
 
-def test_overlay_is_the_image_with_the_grid(tmp_path: Path) -> None:
+def test_overlay_is_the_image_with_the_grid_which_must_be_large_enough_to_draw(tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (360, 640, 3), dtype=np.uint8)
     item = item_of(pixels, tmp_path, ball=Box(54, 50, 74, 70))
     Cells(CellsSettings(overlay=True), context_of(tmp_path)).process([item])
     drawn = Pictures.open(tmp_path / "overlays" / "match" / f"{item.id}.png")
     assert (np.asarray(drawn) == np.asarray(gridded(Pictures.fromarray(pixels), GRID))).all()
-
-
-def test_grid_too_small_to_draw_or_min_share_of_one_is_an_error(tmp_path: Path) -> None:
     with raises(GridError, "invalid-grid"):
         Cells(CellsSettings(overlay=True), context_of(tmp_path, width=7000, height=10))
     with pytest.raises(ValidationError):

@@ -40,19 +40,19 @@ def judged(*boxes: Box, sport: Sport | None = None, **settings: Any) -> Item | R
     return result
 
 
-def reason(*boxes: Box, **settings: Any) -> str | None:
+def rejected(*boxes: Box, **settings: Any) -> Reject:
     result = judged(*boxes, **settings)
-    return result.reason if isinstance(result, Reject) else None
+    assert isinstance(result, Reject)
+    return result
 
 
 def test_plausible_item_gets_ball_players_scores_and_audience_note() -> None:
     fan = Box(400, 10, 410, 30, 0.9, "player")
     unsure = Box(500, 100, 560, 260, 0.2, "player")
-    done = judged(LEFT, BALL, fan, RIGHT, unsure)
+    found = (LEFT, BALL, fan, RIGHT, unsure)
+    done = judged(*found)
     assert isinstance(done, Item)
-    assert done.ball == BALL
-    assert done.players == (LEFT, RIGHT)
-    assert done.boxes == (LEFT, BALL, fan, RIGHT, unsure)
+    assert (done.ball, done.players, done.boxes) == (BALL, (LEFT, RIGHT), found)
     assert done.notes == {"plausibility": {"audience": {"small": 1}}}
     assert done.scores == {
         "players": 2,
@@ -100,29 +100,24 @@ def moved(box: Box, dx: float, dy: float = 0) -> Box:
         ((LEFT, RIGHT, moved(BALL, 310), Box(550, 150, 560, 170, 0.9, "player")), {}, "ball far from players"),
     ],
 )
-def test_each_rule_rejects_only_beyond_its_bound(
+def test_rules_reject_only_beyond_bounds(
     boxes: tuple[Box, ...], settings: dict[str, Any], expected: str | None
 ) -> None:
-    assert reason(*boxes, **settings) == expected
+    result = judged(*boxes, **settings)
+    assert (result.reason if isinstance(result, Reject) else None) == expected
 
 
 def test_reject_reports_the_measure_and_its_bound() -> None:
-    result = judged(LEFT, RIGHT, moved(BALL, 310))
-    assert isinstance(result, Reject)
-    assert (result.item, result.stage) == ("match-000001000", "plausibility")
-    assert result.detail == f"ball_distance {round(150 / DIAGONAL, 4):g}, expected at most 0.2"
-    assert result.scores["ball_size"] == 0.1
-    result = judged(LEFT, RIGHT, replace(BALL, score=0.2))
-    assert isinstance(result, Reject)
-    assert result.detail == "no detections with a score of at least 0.3; all scores: 0.20"
-    result = judged(LEFT, RIGHT)
-    assert isinstance(result, Reject)
-    assert result.detail == "no ball was detected"
+    far = rejected(LEFT, RIGHT, moved(BALL, 310))
+    assert (far.item, far.stage, far.scores["ball_size"]) == ("match-000001000", "plausibility", 0.1)
+    assert far.detail == f"ball_distance {round(150 / DIAGONAL, 4):g}, expected at most 0.2"
+    unsure = rejected(LEFT, RIGHT, replace(BALL, score=0.2))
+    assert unsure.detail == "no detections with a score of at least 0.3; all scores: 0.20"
+    assert rejected(LEFT, RIGHT).detail == "no ball was detected"
 
 
 def test_bounds_of_a_sport_replace_the_settings_for_that_sport_only() -> None:
-    assert reason(LEFT, BALL, sport=Sport(bounds={"min_players": 1})) is None
-    assert reason(LEFT, BALL, sport=Sport(bounds={"max_size": 0.05})) == "ball too large"
+    assert rejected(LEFT, BALL, sport=Sport(bounds={"max_size": 0.05})).reason == "ball too large"
     context = context_of(Path(), sports={"tennis": Sport(bounds={"min_players": 1}), "soccer": Sport()})
     stage = Rules(RulesSettings(), context)
     tennis = replace(item(LEFT, BALL), id="other", source=replace(SOURCE, sport="tennis"))

@@ -60,10 +60,8 @@ def config(tmp_path: Path, entry: str) -> Path:
 class TestSearch:
     @pytest.mark.slow
     def test_query_is_passed_to_yt_dlp_and_license_and_origin_are_stored(self, tmp_path: Path, log: Path) -> None:
-        entry = 'query = "handball best"\ncount = 3\nmatch = "license ~= \'Creative Commons\'"'
-        path = config(tmp_path, entry)
-        ended = generate(path, tmp_path / "out")
-        assert ended.written.chosen == 5
+        path = config(tmp_path, 'query = "handball best"\ncount = 3\nmatch = "license ~= \'Creative Commons\'"')
+        assert generate(path, tmp_path / "out").written.chosen == 5
         (asked,) = map(json.loads, log.read_text().splitlines())
         assert asked[-2:] == ["--", "ytsearch3:handball best"]
         assert asked[asked.index("--match-filters") + 1] == "license ~= 'Creative Commons'"
@@ -76,15 +74,12 @@ class TestSearch:
         assert len(log.read_text().splitlines()) == 1
 
     @pytest.mark.slow
-    def test_source_without_query_uses_the_queries_of_the_sport(self, tmp_path: Path, log: Path) -> None:
+    def test_sources_are_searched_by_url_or_by_the_queries_of_the_sport(self, tmp_path: Path, log: Path) -> None:
         generate(config(tmp_path, "count = 2"), tmp_path / "out")
+        generate(config(tmp_path, 'query = "https://video.example/list?x=1"'), tmp_path / "other")
         asked = [json.loads(line)[-1] for line in log.read_text().splitlines()]
-        assert asked == ["ytsearch2:soccer best moments", "ytsearch2:soccer highlights"]
-
-    @pytest.mark.slow
-    def test_url_as_query_is_passed_unchanged(self, tmp_path: Path, log: Path) -> None:
-        generate(config(tmp_path, 'query = "https://video.example/list?x=1"'), tmp_path / "out")
-        assert json.loads(log.read_text())[-1] == "https://video.example/list?x=1"
+        queries = ["ytsearch2:soccer best moments", "ytsearch2:soccer highlights"]
+        assert asked == [*queries, "https://video.example/list?x=1"]
 
     def test_failed_download_is_reported_and_other_videos_are_used(
         self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
@@ -95,21 +90,17 @@ class TestSearch:
         assert ended.written.chosen == 3
         assert any("yt-dlp could not download all of ytsearch10:x" in line and "Private video" in line for line in told)
 
-    def test_search_without_any_download_is_an_error(
+    def test_search_without_any_download_or_without_yt_dlp_is_an_error(
         self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "remote" / "b.avi").unlink()
         monkeypatch.setenv("FAIL", "a")
         with raises(SpotballError, "download-failed"):
             generate(config(tmp_path, 'query = "x"'), tmp_path / "out")
-
-    def test_missing_yt_dlp_raises_option_error(
-        self, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path / "empty"))
         (tmp_path / "bin" / "yt-dlp").unlink()
         with raises(OptionError, "missing-package"):
-            generate(config(tmp_path, 'query = "x"'), tmp_path / "out")
+            generate(config(tmp_path, 'query = "x"'), tmp_path / "other")
 
 
 @pytest.fixture

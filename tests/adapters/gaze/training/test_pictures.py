@@ -9,20 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from spotball_adapters.gaze.training.pictures import (
-    AGREE,
-    DISAGREE,
-    PHOTOS,
-    TEST,
-    VALIDATION,
-    conditions_of,
-    design_plans,
-    draw_set,
-    read_set,
-    split_photos,
-    training_plans,
-    validation_plans,
-)
+from spotball_adapters.gaze.training import pictures
+from spotball_adapters.gaze.training.pictures import DISAGREE, design_plans, draw_set, read_set, split_photos
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.stimuli import CONDITIONS, Stimulus, read_stimuli
 from spotball_core.gaze.power.observers import factorial_design
@@ -32,41 +20,36 @@ from tests.failures import raises
 
 class TestPlans:
     def test_training_sets_differ_only_in_the_head_target(self) -> None:
-        plans = training_plans(1500, 0)
-        for one, other in zip(plans[AGREE], plans[DISAGREE], strict=True):
+        plans = pictures.training_plans(1500, 0)
+        for one, other in zip(plans[pictures.AGREE], plans[DISAGREE], strict=True):
             assert one.key == other.key
-            assert one.stimulus.model_dump(exclude={"head_target"}) == other.stimulus.model_dump(
-                exclude={"head_target"}
-            )
+            same = {"exclude": {"head_target"}}
+            assert one.stimulus.model_dump(**same) == other.stimulus.model_dump(**same)
             assert one.stimulus.condition == "congruent"
         shares = [np.mean([one.stimulus.condition == c for one in plans[DISAGREE]]) for c in CONDITIONS]
         assert shares == pytest.approx([333 / 1368, 333 / 1368, 702 / 1368], abs=0.02)
 
     def test_validation_plans_contain_each_stimulus_once_before_repeating(self) -> None:
-        plans = validation_plans(1368, 0)
+        plans = pictures.validation_plans(1368, 0)
         said = {one.stimulus.model_copy(update={"stimulus_id": "x"}).model_dump_json() for one in plans}
         assert len(said) == len({one.key for one in plans}) == 1368
 
-    def test_training_plans_depend_only_on_the_seed(self) -> None:
-        first, again, other = (training_plans(50, seed)[DISAGREE] for seed in (0, 0, 1))
+    def test_training_plans_depend_only_on_the_seed_and_share_no_key_with_validation_and_test_plans(self) -> None:
+        first, again, other = (pictures.training_plans(50, seed)[DISAGREE] for seed in (0, 0, 1))
         assert first == again != other
+        agree, disagree = ({one.key for one in plans} for plans in pictures.training_plans(50, 0).values())
+        assert agree == disagree
+        for plans in (pictures.validation_plans(50, 0), design_plans()):
+            assert agree.isdisjoint({one.key for one in plans})
 
-    def test_validation_and_test_plans_share_no_key_with_the_training_plans(self) -> None:
-        keys = [{one.key for one in plans} for plans in (*training_plans(50, 0).values(), validation_plans(50, 0))]
-        assert keys[0] == keys[1]
-        assert keys[0].isdisjoint(keys[2])
-        assert keys[0].isdisjoint({one.key for one in design_plans()})
-
-    def test_design_plans_equal_the_factorial_design_of_the_main_study(self) -> None:
-        plans = design_plans()
-        assert [one.stimulus.condition for one in plans] == [one.condition for one in factorial_design()]
-        assert [one.stimulus.gaze for one in plans] == [one.gaze for one in factorial_design()]
-        assert len({one.stimulus.stimulus_id for one in plans}) == 1368
-
-    def test_design_plans_with_the_same_key_differ_only_in_the_gaze_target(self) -> None:
+    def test_design_plans_equal_the_factorial_design_and_with_the_same_key_differ_only_in_the_gaze_target(self) -> None:
+        stimuli = [plan.stimulus for plan in design_plans()]
+        known = [(one.condition, one.gaze) for one in factorial_design()]
+        assert [(one.condition, one.gaze) for one in stimuli] == known
+        assert len({one.stimulus_id for one in stimuli}) == 1368
         groups: dict[tuple[str, ...], list[Stimulus]] = defaultdict(list)
-        for one in design_plans():
-            groups[one.key].append(one.stimulus)
+        for plan in design_plans():
+            groups[plan.key].append(plan.stimulus)
         for group in groups.values():
             assert len({(one.objects, one.view, one.proximity, one.head_target) for one in group}) == 1
             expected = 1 if group[0].condition == "natural" else len(group[0].objects)
@@ -75,7 +58,7 @@ class TestPlans:
 
 class TestFiles:
     def test_read_set_returns_the_stimuli_faces_and_images_of_draw_set(self, tmp_path: Path) -> None:
-        plans = training_plans(6, 3)[DISAGREE]
+        plans = pictures.training_plans(6, 3)[DISAGREE]
         draw_set(plans, tmp_path / "set", size=48, seed=3)
         found = read_set(tmp_path / "set")
         assert found.images == tmp_path / "set"
@@ -90,7 +73,7 @@ class TestFiles:
                 assert (image.size, image.mode) == ((48, 48), "RGB")
 
     def test_draw_set_writes_the_same_files_with_any_number_of_jobs(self, tmp_path: Path) -> None:
-        plans = validation_plans(70, 0)
+        plans = pictures.validation_plans(70, 0)
         for jobs in (1, 2):
             draw_set(plans, tmp_path / str(jobs), size=32, seed=0, jobs=jobs)
         names = sorted(path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*.*"))
@@ -110,7 +93,8 @@ class TestSplit:
         together = [one for part in parts.values() for one in part]
         assert sorted(together, key=lambda one: one.stimulus_id) == known
         for condition in CONDITIONS:
-            n = [sum(one.condition == condition for one in parts[name]) for name in (PHOTOS, VALIDATION, TEST)]
+            names = (pictures.PHOTOS, pictures.VALIDATION, pictures.TEST)
+            n = [sum(one.condition == condition for one in parts[name]) for name in names]
             assert np.array(n) / sum(n) == pytest.approx([0.7, 0.15, 0.15], abs=0.02)
         for name, part in parts.items():
             assert read_stimuli(tmp_path / name / "stimuli.csv") == part
@@ -126,14 +110,12 @@ class TestSplit:
         parts = split_photos(known, {}, tmp_path, 0)
         assert "1000" not in {one.stimulus_id for part in parts.values() for one in part}
 
-    def test_split_photos_of_too_few_photos_is_an_error(self, tmp_path: Path) -> None:
+    def test_split_photos_of_too_few_photos_or_without_object_positions_is_an_error(self, tmp_path: Path) -> None:
         with raises(OptionError, "cannot-estimate"):
             split_photos(photos(2), {}, tmp_path, 0)
-
-    def test_split_photos_without_object_positions_is_an_error(self, tmp_path: Path) -> None:
         with raises(OptionError, "missing-value"):
             split_photos([stimulus(number) for number in range(60)], {}, tmp_path, 0)
 
     def test_conditions_of_returns_the_conditions_in_the_order_of_the_paper(self) -> None:
-        assert conditions_of(photos()) == ["congruent", "incongruent", "natural"]
-        assert conditions_of(photos(2)) == ["natural"]
+        assert pictures.conditions_of(photos()) == ["congruent", "incongruent", "natural"]
+        assert pictures.conditions_of(photos(2)) == ["natural"]

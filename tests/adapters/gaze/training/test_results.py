@@ -10,16 +10,9 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from spotball_adapters.gaze.training import results
 from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE, design_plans
-from spotball_adapters.gaze.training.results import (
-    Over,
-    TrainingReport,
-    report_of,
-    to_markdown,
-    to_text,
-    training_chart,
-    write_figure,
-)
+from spotball_adapters.gaze.training.results import Over, TrainingReport, training_chart
 from spotball_adapters.gaze.training.settings import Epoch, Run, Schedule, TrainingSettings
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials
@@ -33,45 +26,36 @@ N_EPOCHS = 10
 
 def course(end: float) -> tuple[Epoch, ...]:
     """Return epochs whose incongruent accuracy goes linearly from 1/3 to `end`; the other conditions are constant."""
-    steps = np.linspace(1 / 3, end, N_EPOCHS + 1)
-    return tuple(
-        Epoch(
-            epoch=number,
-            rate=1e-3 if number else None,
-            loss=4 - share if number else None,
-            distance=0.1,
-            accuracy={"congruent": 0.9, "incongruent": float(share), "natural": 0.5},
-        )
-        for number, share in enumerate(steps)
-    )
-
-
-def answered(name: str, wrong: Sequence[int]) -> list[Trial]:
-    """Return trials with the right choice, except for the stimuli at `wrong`, which have no choice."""
-    return [
-        Trial(respondent=name, stimulus_id=one.stimulus_id, choice=None if place in wrong else one.gaze_target)
-        for place, one in enumerate(STIMULI)
-    ]
+    epochs = []
+    for number, share in enumerate(np.linspace(1 / 3, end, N_EPOCHS + 1)):
+        learned = {"rate": 1e-3, "loss": 4 - share} if number else {"rate": None, "loss": None}
+        accuracy = {"congruent": 0.9, "incongruent": float(share), "natural": 0.5}
+        epochs.append(Epoch(epoch=number, distance=0.1, accuracy=accuracy, **learned))
+    return tuple(epochs)
 
 
 WRONG = {"agree-1": range(40), "disagree-1": range(10), "agree-2": range(50), "disagree-2": range(5)}
+"""The places of the stimuli without a choice, by run; all other choices are right."""
 
 
-def report(settings: TrainingSettings | None = None) -> TrainingReport:
-    settings = settings or TrainingSettings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS))
-    runs = [
-        Run(
-            name=name,
-            set=name.split("-")[0],
-            seed=int(name[-1]) - 1,
-            epochs=course(0.05 if name.startswith(AGREE) else 0.85),
-            seconds=1.0,
-            versions=VERSIONS,
-        )
-        for name in WRONG
-    ]
-    trials = [trial for name, wrong in WRONG.items() for trial in answered(name, wrong)]
-    return report_of(settings, runs, make_trials(trials, STIMULI))
+def reported(**changes: str) -> TrainingReport:
+    settings = TrainingSettings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS), **changes)
+    runs, trials = [], []
+    for name, wrong in WRONG.items():
+        part, number = name.split("-")
+        epochs = course(0.05 if part == AGREE else 0.85)
+        runs.append(Run(name=name, set=part, seed=int(number) - 1, epochs=epochs, seconds=1.0, versions=VERSIONS))
+        choices = (None if place in wrong else one.gaze_target for place, one in enumerate(STIMULI))
+        trials += [
+            Trial(respondent=name, stimulus_id=one.stimulus_id, choice=choice)
+            for one, choice in zip(STIMULI, choices, strict=True)
+        ]
+    return results.report_of(settings, runs, make_trials(trials, STIMULI))
+
+
+@pytest.fixture(scope="module")
+def report() -> TrainingReport:
+    return reported()
 
 
 def share_right(wrong: Sequence[int], condition: str) -> float:
@@ -89,8 +73,8 @@ class TestNumbers:
         assert (found.mean, found.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert Over.of([0.4]) == Over(mean=0.4, sd=None, ci95=None, seeds=(0.4,))
 
-    def test_report_accuracy_equals_the_counted_share_of_right_choices(self) -> None:
-        found = {one.set: one for one in report().sets}
+    def test_report_accuracy_equals_the_counted_share_of_right_choices(self, report: TrainingReport) -> None:
+        found = {one.set: one for one in report.sets}
         assert list(found) == [AGREE, DISAGREE]
         for name, one in found.items():
             assert one.respondents == (f"{name}-1", f"{name}-2")
@@ -98,67 +82,57 @@ class TestNumbers:
                 expected = tuple(share_right(WRONG[run], condition) for run in one.respondents)
                 assert one.accuracy[condition].seeds == pytest.approx(expected)
 
-    def test_report_difference_is_computed_per_seed(self) -> None:
-        found = report().difference
-        assert found is not None
+    def test_report_difference_is_computed_per_seed(self, report: TrainingReport) -> None:
+        assert report.difference is not None
         one, other = (
             share_right(WRONG[f"disagree-{seed}"], "natural") - share_right(WRONG[f"agree-{seed}"], "natural")
             for seed in (1, 2)
         )
-        assert found["natural"].seeds == pytest.approx((one, other))
+        assert report.difference["natural"].seeds == pytest.approx((one, other))
 
-    def test_report_chance_is_the_mean_of_one_over_the_number_of_objects(self) -> None:
-        found = report()
-        for condition, chance in found.chance.items():
+    def test_report_chance_is_the_mean_of_one_over_the_number_of_objects(self, report: TrainingReport) -> None:
+        for condition, chance in report.chance.items():
             mine: list[Stimulus] = [one for one in STIMULI if one.condition == condition]
-            assert found.n_test[condition] == len(mine)
+            assert report.n_test[condition] == len(mine)
             assert chance == pytest.approx(np.mean([1 / len(one.objects) for one in mine]))
 
-    def test_report_epochs_summarize_the_seeds(self) -> None:
-        last = report().sets[0].epochs[-1]
-        assert (last.epoch, last.loss) == (N_EPOCHS, pytest.approx(3.95))
+    def test_report_epochs_summarize_the_seeds_and_survive_a_json_round_trip(self, report: TrainingReport) -> None:
+        first, last = report.sets[0].epochs[0], report.sets[0].epochs[-1]
+        assert (last.epoch, last.loss, first.loss) == (N_EPOCHS, pytest.approx(3.95), None)
         assert last.accuracy["incongruent"].seeds == pytest.approx((0.05, 0.05))
-        assert report().sets[0].epochs[0].loss is None
-
-    def test_report_survives_a_json_round_trip(self) -> None:
-        assert TrainingReport.model_validate_json(report().model_dump_json()) == report()
+        assert TrainingReport.model_validate_json(report.model_dump_json()) == report
 
 
 class TestTable:
-    def test_table_shows_mean_and_standard_deviation_and_the_signature(self) -> None:
-        found = report()
-        over = found.sets[0].accuracy["incongruent"]
+    def test_table_shows_mean_and_standard_deviation_and_the_signature(self, report: TrainingReport) -> None:
+        over = report.sets[0].accuracy["incongruent"]
         cell = f"{100 * over.mean:.1f} ± {100 * (over.sd or 0):.1f}"
-        for text in (to_text(found), to_markdown(found)):
-            assert cell in text
-            assert "agree: head and eyes agree" in text
-            assert "synthetic pictures" in text
-            assert found.signature in text
+        for text in (results.to_text(report), results.to_markdown(report)):
+            for part in (cell, "agree: head and eyes agree", "synthetic pictures", report.signature):
+                assert part in text
             assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
 
     def test_table_of_photos_does_not_mention_synthetic_images(self) -> None:
-        settings = TrainingSettings(model="two-paths", data="0123456789", seeds=2)
-        assert "synthetic" not in to_text(report(settings))
+        assert "synthetic" not in results.to_text(reported(data="0123456789"))
 
 
 class TestFigure:
-    def test_chart_has_one_panel_per_set_and_one_line_per_condition(self) -> None:
-        chart = training_chart(report())
+    def test_chart_has_one_panel_per_set_and_one_line_per_condition(self, report: TrainingReport) -> None:
+        chart = training_chart(report)
         assert [panel.title for panel in chart.panels] == ["Trained on: agree", "Trained on: disagree"]
         for panel, end in zip(chart.panels, (0.05, 0.85), strict=True):
             assert [line.name for line in panel.lines] == ["congruent", "incongruent", "natural", "guessing"]
             assert [point.step for point in panel.lines[1].points] == list(range(N_EPOCHS + 1))
             assert panel.lines[1].points[-1].value == pytest.approx(end)
 
-    def test_figure_texts_do_not_overlap(self) -> None:
-        found = report()
-        figure = training_chart(found).draw([0, 1], FigureFrame("Accuracy", (found.signature,)))
+    def test_figure_texts_do_not_overlap(self, report: TrainingReport) -> None:
+        figure = training_chart(report).draw([0, 1], FigureFrame("Accuracy", (report.signature,)))
         assert not touching(figure)
         assert {"0", "2", "4", "10"} <= set(texts(figure))
         assert "3" not in texts(figure)
 
-    def test_write_figure_writes_png_and_svg(self, tmp_path: Path) -> None:
-        write_figure(report(), tmp_path)
+    def test_write_figure_writes_png_and_svg(self, report: TrainingReport, tmp_path: Path) -> None:
+        results.write_figure(report, tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["gaze-training.png", "gaze-training.svg"]
         assert (tmp_path / "gaze-training.png").read_bytes().startswith(b"\x89PNG")
         assert "synthetic pictures" in (tmp_path / "gaze-training.svg").read_text(encoding="utf-8")

@@ -9,47 +9,39 @@ from spotball_adapters.study.results.exclusion import RULES, Exclusion, exclusio
 from spotball_adapters.study.results.participations import GivenAnswer
 from spotball_adapters.study.setup.config import ExclusionConfig
 from spotball_core.errors import OptionError
-from tests.adapters.study.people import given, person
+from tests.adapters.study.stored import given, person
 from tests.failures import raises
 
 EVERY = Exclusion(tuple(RULES), min_seconds=4.0)
 
-answers = st.builds(
-    given,
-    st.sampled_from(["C2", "C3", "D5", "A1"]),
-    st.sampled_from(["C2", "C3", "D5", "A1"]),
-    st.sampled_from(["C2", "C3", "D5", "A1"]),
-    check=st.booleans(),
-    seconds=st.floats(0, 60),
-)
+cells = st.sampled_from(["C2", "C3", "D5", "A1"])
+answers = st.builds(given, cells, cells, cells, check=st.booleans(), seconds=st.floats(0, 60))
+
+
+def check(*cells: str) -> GivenAnswer:
+    """Return the answer to a check, whose ball is in C2 and C3."""
+    return given(*cells, check=True)
 
 
 class TestChecks:
-    """Test the rules about checks. The ball of each check is in C2 and C3."""
-
     @pytest.mark.parametrize(
-        ("first", "second", "reasons"),
+        ("some", "reasons"),
         [
             # All six clicks hit the ball; one cell is clicked two or three times.
-            (("C2", "C2", "C3"), ("C3", "C3", "C3"), ()),
+            ([check("C2", "C2", "C3"), check("C3", "C3", "C3")], ()),
             # One of six clicks misses the ball: excluded by the rule of the paper.
-            (("C2", "C3", "C3"), ("C2", "C4", "C3"), ("checks",)),
+            ([check("C2", "C3", "C3"), check("C2", "C4", "C3")], ("checks",)),
             # No click of one check hits the ball: excluded by both rules.
-            (("C2", "C3", "C3"), ("D5", "D5", "A1"), ("checks", "checks-all")),
-            (("D5", "D5", "A1"), ("C2", "C3", "C3"), ("checks", "checks-all")),
+            ([check("C2", "C3", "C3"), check("D5", "D5", "A1")], ("checks", "checks-all")),
+            ([check("D5", "D5", "A1"), check("C2", "C3", "C3")], ("checks", "checks-all")),
+            # There is no check. Misses on other images do not exclude.
+            ([], ()),
         ],
     )
-    def test_check_rules_match_examples_made_by_hand(
-        self, first: tuple[str, ...], second: tuple[str, ...], reasons: tuple[str, ...]
-    ) -> None:
-        someone = person(given("D5", "D6", "D7"), given(*first, check=True), given(*second, check=True))
+    def test_check_rules_match_examples_made_by_hand(self, some: list[GivenAnswer], reasons: tuple[str, ...]) -> None:
+        someone = person(given("D5", "D6", "D7"), *some)
         assert Exclusion(("checks", "checks-all")).reasons(someone) == reasons
-
-    def test_miss_on_an_image_that_is_not_a_check_does_not_exclude(self) -> None:
-        assert Exclusion().reasons(person(given("F1", "F2", "F3"), given("C2", "C2", "C2", check=True))) == ()
-
-    def test_participant_without_checks_is_not_excluded_by_check_rules(self) -> None:
-        assert Exclusion(("checks", "checks-all")).reasons(person(given("F1", "F2", "F3"))) == ()
+        assert Exclusion().reasons(someone) == reasons[:1]
 
     @over(st.lists(answers))
     def test_rule_checks_all_implies_rule_checks(self, some: list[GivenAnswer]) -> None:
@@ -63,19 +55,16 @@ class TestChecks:
 
 
 class TestOthers:
-    def test_rule_fast_compares_the_median_time_with_the_minimum(self) -> None:
+    def test_other_rules_match_examples_made_by_hand(self) -> None:
+        # The median time is compared with the minimum.
         someone = person(*(given("C2", seconds=seconds) for seconds in (2.0, 90.0, 4.0)))
         assert Exclusion(("fast",), min_seconds=4.0).reasons(someone) == ()
         assert Exclusion(("fast",), min_seconds=4.1).reasons(someone) == ("fast",)
-
-    def test_rule_same_cell_ignores_checks_and_requires_two_answers(self) -> None:
-        check = given("C2", "C2", "C3", check=True)
-        rule = Exclusion(("same-cell",))
-        assert rule.reasons(person(given("D5", "D5", "D5"), check, given("D5", "D5", "D5"))) == ("same-cell",)
-        assert rule.reasons(person(given("D5", "D5", "D5"), check, given("D5", "D5", "D6"))) == ()
-        assert rule.reasons(person(given("D5", "D5", "D5"), check)) == ()
-
-    def test_exclusion_without_rules_has_no_reasons(self) -> None:
+        # The same cell on all images is compared without checks, and needs two answers.
+        rule, same, other = Exclusion(("same-cell",)), given("D5", "D5", "D5"), check("C2", "C2", "C3")
+        assert rule.reasons(person(same, other, same)) == ("same-cell",)
+        assert rule.reasons(person(same, other, given("D5", "D5", "D6"))) == ()
+        assert rule.reasons(person(same, other)) == ()
         assert Exclusion(()).reasons(person(given("F1", check=True))) == ()
 
     @over(st.lists(answers), st.sets(st.sampled_from(sorted(RULES))))
@@ -92,11 +81,8 @@ class TestOptions:
         assert exclusion_of(config, rules="fast", min_seconds=4) == Exclusion(("fast",), 4)
         assert exclusion_of(config, rules="").rules == ()
         assert exclusion_of(ExclusionConfig(checks="none")).rules == ()
-
-    def test_default_exclusion_is_the_rule_checks_from_the_paper(self) -> None:
+        # The default is the rule of the paper; a minimum time adds the rule fast.
         assert exclusion_of(ExclusionConfig()).rules == ("checks",)
-
-    def test_min_seconds_adds_the_rule_fast(self) -> None:
         assert exclusion_of(ExclusionConfig(), min_seconds=3).rules == ("checks", "fast")
 
     @pytest.mark.parametrize(

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
 import polars as pl
 import pytest
 from hypothesis import given as over, settings, strategies as st
 
 from spotball_adapters.study.events import Event
 from spotball_adapters.study.results.exclusion import Exclusion
-from spotball_adapters.study.results.export import FORMS, RESPONDENT, Form, write_file, write_folder
+from spotball_adapters.study.results.export import FORMS, RESPONDENT, Form, write_folder
 from spotball_adapters.study.results.participations import Participation, participations
 from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.simulation.behavior import Population
@@ -29,8 +27,7 @@ from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.random import generator_for
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study import made
-from tests.adapters.study.people import command, confirmed, label
-from tests.adapters.study.stored import Clock, simulate, store_participant
+from tests.adapters.study.stored import Clock, command, confirmed, label, simulate, store_participant
 from tests.cli.process import spotball
 from tests.conftest import examples
 from tests.failures import raises
@@ -48,14 +45,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def design(study: Path) -> StudyDesign:
-    return load(study)
-
-
-@pytest.fixture(scope="module")
-def people(study: Path, design: StudyDesign) -> list[Participation]:
+def people(study: Path) -> list[Participation]:
     with reading(study) as reader:
-        return participations(reader, design)
+        return participations(reader, load(study))
 
 
 def exported(study: Path, out: Path, *options: str) -> str:
@@ -98,50 +90,35 @@ def test_export_keeps_participants_who_finished_and_passed_all_checks(study: Pat
     assert f"{N} participants took part, {len(finished(study))} finished, {len(kept)} exported" in said
     assert f"{N - len(finished(study))} unfinished participants excluded" in said
     assert f"{len(finished(study) & failing(study))} participants excluded by the rule checks" in said
-
-
-def test_export_stores_explanations_as_reasoning_of_the_first_click(study: Path, tmp_path: Path) -> None:
-    exported(study, tmp_path / "human.jsonl")
-    said = Counter((row[5], row[6]) for row in rows_of(tmp_path / "human.jsonl") if row[8] is not None)
-    assert {sample for sample, _ in said} == {1}
-    # `init` sets the number of explanations to the number of images, which is 6.
-    assert set(said.values()) == {6}
+    # Explanations are the reasoning of the first click. `init` sets their number to the number of images, which is 6.
+    explained = Counter((row[5], row[6]) for row in rows if row[8] is not None)
+    assert {sample for sample, _ in explained} == {1}
+    assert set(explained.values()) == {6}
 
 
 def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "a.csv", "--keep-all")
     exported(study, tmp_path / "b.csv", "--keep-all", "--respondent", " our-team ")
     a, b = rows_of(tmp_path / "a.csv"), rows_of(tmp_path / "b.csv")
-    assert {row[2] for row in b} == {"our-team"}
+    assert ({row[2] for row in a}, {row[2] for row in b}) == ({"our-people"}, {"our-team"})
     assert [(*row[:2], RESPONDENT, *row[3:]) for row in b] == a
-    for name, where, options in (
-        ("x.csv", "invalid-option", ("--respondent", " ")),
-        ("x", "conflicting-options", ("--respondent", "us", "--format", "release")),
-    ):
-        with raises(OptionError, f"{where}:--respondent"):
-            exported(study, tmp_path / name, *options)
-        assert not (tmp_path / name).exists()
 
 
-def test_score_of_two_studies_with_the_same_respondent_requires_pool(study: Path, tmp_path: Path) -> None:
-    exported(study, tmp_path / "paper", "--keep-all", "--respondent", "human")
-    exported(study, tmp_path / "mine", "--keep-all", "--respondent", "human")
-    # Give the same answers to other participants.
-    path = tmp_path / "paper/responses-people.jsonl"
-    pl.read_ndjson(path).with_columns(participant=pl.format("p{}", "participant")).write_ndjson(path)
-    done = spotball("score", tmp_path / "paper", tmp_path / "mine", "--bootstrap", "0")
-    assert (done.returncode, "--pool" in done.stderr) == (2, True)
-    exported(study, tmp_path / "mine", "--keep-all")
-    report = json.loads(
-        spotball(
-            *("score", tmp_path / "paper", tmp_path / "mine", "--reference", "human"),
-            *("--by", "respondent", "--bootstrap", "0", "--format", "json"),
-        ).stdout
-    )
-    assert [(group["respondent"], group["kind"]) for group in report["groups"]] == [
-        ("human", "human"),
-        ("our-people", "human"),
-    ]
+@pytest.mark.parametrize(
+    ("name", "options", "where"),
+    [
+        ("x.csv", ("--respondent", " "), "invalid-option:--respondent"),
+        ("x", ("--respondent", "us", "--format", "release"), "conflicting-options:--respondent"),
+        ("x.xlsx", (), "unsupported-format"),
+        ("x.csv", ("--exclude", "fast", "--min-seconds", "9999"), "no-data"),
+    ],
+)
+def test_export_with_wrong_options_is_an_error(
+    study: Path, tmp_path: Path, name: str, options: Sequence[str], where: str
+) -> None:
+    with raises(OptionError, where):
+        exported(study, tmp_path / name, *options)
+    assert not (tmp_path / name).exists()
 
 
 def test_export_options_keep_all_unfinished_and_exclude_select_participants(study: Path, tmp_path: Path) -> None:
@@ -155,30 +132,23 @@ def test_export_options_keep_all_unfinished_and_exclude_select_participants(stud
 
 
 def test_export_to_a_folder_writes_a_dataset_and_the_exclusions(study: Path, tmp_path: Path) -> None:
-    exported(study, tmp_path / "human", "--keep-all")
-    assert sorted(path.name for path in (tmp_path / "human").iterdir()) == [
-        "clicks.csv",
-        "participants.csv",
-        "responses-people.jsonl",
-        "scenes.jsonl",
-    ]
-    with (tmp_path / "human/participants.csv").open(newline="") as file:
-        rows = {row["participant"]: row for row in csv.DictReader(file)}
-    assert len(rows) == N
-    assert {who for who, row in rows.items() if row["excluded"] == "unfinished"} == rows.keys() - finished(study)
-    assert {who for who, row in rows.items() if row["excluded"] == "checks"} == failing(study) & finished(study)
-    with (tmp_path / "human/clicks.csv").open(newline="") as file:
-        clicked = [(row["participant"], row["image"], int(row["row"]), int(row["col"])) for row in csv.DictReader(file)]
-    assert clicked == [
+    human = tmp_path / "human"
+    exported(study, human, "--keep-all")
+    names = ["clicks.csv", "participants.csv", "responses-people.jsonl", "scenes.jsonl"]
+    assert sorted(path.name for path in human.iterdir()) == names
+    excluded = dict(pl.read_csv(human / "participants.csv").select("participant", "excluded").rows())
+    assert len(excluded) == N
+    assert {who for who, rule in excluded.items() if rule == "unfinished"} == excluded.keys() - finished(study)
+    assert {who for who, rule in excluded.items() if rule == "checks"} == failing(study) & finished(study)
+    clicked = pl.read_csv(human / "clicks.csv", schema_overrides={"image": pl.String})
+    assert clicked.select("participant", "image", "row", "col").rows() == [
         (who, trial["image"], row, col)
         for who, trial, cells in confirmed(study)
         if who in finished(study)
         for row, col in cells
     ]
-    scored = spotball("score", tmp_path / "human", "--format", "json", "--bootstrap", "0")
-    groups = json.loads(scored.stdout)["groups"]
-    right = Counter[str]()
-    n = Counter[str]()
+    groups = json.loads(spotball("score", human, "--format", "json", "--bootstrap", "0").stdout)["groups"]
+    right, n = Counter[str](), Counter[str]()
     for who, trial, cells in confirmed(study):
         if who in finished(study) and not trial["check"]:
             n[trial["sport"]] += len(cells)
@@ -216,29 +186,12 @@ def test_platform_ids_are_only_in_the_identities_file(study: Path, tmp_path: Pat
 
 def test_export_excludes_checks_that_are_not_controls(tmp_path: Path) -> None:
     # Soccer 6 is a check in this study, although it is not a control.
-    changes = {
-        'checks = ["7", "8"]': 'checks = ["6", "7"]',
-        '"5", "6"]': '"5"]',
-        "explanations = 6": "explanations = 0",
-    }
-    study = made.study(tmp_path, changes=changes)
+    lists = {'checks = ["7", "8"]': 'checks = ["6", "7"]', '"5", "6"]': '"5"]'}
+    study = made.study(tmp_path, changes={**lists, "explanations = 6": "explanations = 0"})
     simulate(study, 2, population=Population(unfinished=0, careless=0))
     said = exported(study, tmp_path / "human.csv")
     assert {str(row[1]) for row in rows_of(tmp_path / "human.csv")} == {"1", "2", "3", "4", "5", "7"}
     assert "excluded: 2 answers to checks" in said
-
-
-def test_export_to_an_unknown_file_type_is_an_error(
-    people: list[Participation], design: StudyDesign, tmp_path: Path
-) -> None:
-    with raises(OptionError, "unsupported-format"):
-        write_file(people, design, tmp_path / "human.xlsx")
-
-
-def test_export_without_remaining_participants_is_an_error(study: Path, tmp_path: Path) -> None:
-    with raises(OptionError, "no-data"):
-        exported(study, tmp_path / "a.csv", "--exclude", "fast", "--min-seconds", "9999")
-    assert not (tmp_path / "a.csv").exists()
 
 
 def test_export_of_a_study_changed_after_the_answers_is_an_error(study: Path, tmp_path: Path) -> None:
@@ -249,25 +202,6 @@ def test_export_of_a_study_changed_after_the_answers_is_an_error(study: Path, tm
     with raises(StoreError, "unusable-store"):
         exported(other, tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
-
-
-def test_export_contains_the_answers_given_at_the_server(tmp_path: Path) -> None:
-    study = made.study(tmp_path, images=4, checks=1)
-    with made.running(study) as address:
-        for prolific in (None, {"pid": "synthetic-person", "study": "s", "session": "t"}):
-            with httpx.Client(base_url=address) as client:
-                made.Person(client, prolific=prolific).whole()
-        # Export while the server runs.
-        exported(study, tmp_path / "human")
-    with reading(study) as reader:
-        labels = {one.participant for one in reader.participants()}
-    rows = rows_of(tmp_path / "human/responses-people.jsonl")
-    assert [row[:8] for row in rows] == expected(study, labels)
-    assert len(rows) == 2 * 5 * 3
-    assert {row[7] for row in rows} == {"C2"}
-    assert {row[8] for row in rows if row[1] != "5" and row[5] == 1} == {"They all look there."}
-    command("bonus", study, "--out", tmp_path / "bonus.csv")
-    assert (tmp_path / "bonus.csv").read_text() == "PROLIFIC_PID,amount\nsynthetic-person,1.00\n"
 
 
 cells = st.tuples(st.integers(1, 6), st.integers(1, 10))
@@ -285,10 +219,8 @@ def doing(design: StudyDesign, number: int, answers: list[tuple[tuple[tuple[int,
     given = iter(answers)
     for stage in ("consent", "instructions"):
         yield clock.event("stage", None, {"stage": stage})
-    practiced = False
     for trial in design.trials("soccer", number):
-        if trial.trial >= 0 and not practiced:
-            practiced = True
+        if trial.trial == 0:
             yield clock.event("stage", None, {"stage": "practice"})
         chosen, undone = next(given) if trial.trial >= 0 else (((1, 1),) * 3, 0)
         clicks = [made.middle(*cell) for cell in chosen]
@@ -336,9 +268,9 @@ def test_bonus_matches_the_exported_accuracy(people: list[Participation], study:
     paid = dict(line.split(",") for line in (tmp_path / "bonus.csv").read_text().splitlines()[1:])
     with reading(study) as reader:
         person_of = {identity.participant: identity.person for identity in reader.identities()}
-    owed = {
+    earned = {
         person_of[person.participant]: Decimal(int(shares[person.participant] * 100 + 1e-9)) / 100
         for person in people
         if person.finished
     }
-    assert {who: Decimal(sum_) for who, sum_ in paid.items()} == {who: sum_ for who, sum_ in owed.items() if sum_}
+    assert {who: Decimal(text) for who, text in paid.items()} == {who: sum_ for who, sum_ in earned.items() if sum_}

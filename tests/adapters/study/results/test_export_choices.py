@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import polars as pl
@@ -18,11 +17,9 @@ from spotball_core.gaze.data.stimuli import read_stimuli
 from spotball_core.gaze.data.trials import COLUMNS, read_trials
 from spotball_core.random import generator_for
 from tests.adapters.study import made
-from tests.adapters.study.people import command
-from tests.adapters.study.stored import Clock, store_participant
+from tests.adapters.study.stored import Clock, command, store_participant
+from tests.builders import write_csv
 from tests.failures import raises
-
-OPTIONS = ("cup", "vase", "book")
 
 
 @pytest.fixture(scope="module")
@@ -31,13 +28,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("choices")
     (folder / "data").mkdir()
     Image.new("RGB", (640, 360), "gray").save(folder / "data/photo.png")
-    with (folder / "data/stimuli.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        header = ["Stimulus_ID", "Angle", "Proximity", "Candidates", "path", "label", "HeadTarget", "Site", "list_id"]
-        writer.writerow(header)
-        for number, list_id in (("1", 0), ("2", 0), ("3", 0), ("4", 0), ("9", -1)):
-            head = "cup" if number == "4" else "-1"
-            writer.writerow([number, "front", 1, "+".join(OPTIONS), "photo.png", "vase", head, "SiteB", list_id])
+    shared = {"Angle": "front", "Proximity": 1, "Candidates": "cup+vase+book", "path": "photo.png", "label": "vase"}
+    rows = [
+        {**shared, "Stimulus_ID": number, "HeadTarget": head, "Site": "SiteB", "list_id": list_id}
+        for number, head, list_id in ((1, -1, 0), (2, -1, 0), (3, -1, 0), (4, "cup", 0), (9, -1, -1))
+    ]
+    write_csv(folder / "data/stimuli.csv", rows)
     init_study(folder / "data", folder / "study", task="choice")
     made.change(folder / "study", {'currency = "USD"': 'currency = "EUR"', "bonus = 0.00": "bonus = 1.00"})
     design = load(folder / "study")
@@ -47,10 +43,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
             trials = design.trials("list-0", seed)
             clock = Clock(generator_for(0, who))
             events = [clock.event("stage", None, {"stage": stage}) for stage in ("consent", "instructions")]
-            practiced = False
             for trial in trials:
-                if trial.trial >= 0 and not practiced:
-                    practiced = True
+                if trial.trial == 0:
                     events.append(clock.event("stage", None, {"stage": "practice"}))
                 events.append(clock.event("shown", trial.trial, {}))
                 option = trial.options.index("cup" if trial.image in wrong else "vase")
@@ -63,8 +57,7 @@ def test_export_excludes_a_participant_who_misses_a_check(study: Path, tmp_path:
     command("export", study, "--out", tmp_path / "mine.csv")
     rows = pl.read_csv(tmp_path / "mine.csv", infer_schema=False)
     assert rows.columns == list(TRIALS)
-    assert rows["participant"].to_list() == ["ann"] * 5
-    assert rows["choice"].to_list() == ["vase"] * 5
+    assert rows.select("participant", "choice").rows() == [("ann", "vase")] * 5
 
 
 @pytest.mark.parametrize("with_stimuli", [True, False])
@@ -85,26 +78,21 @@ def test_exported_choices_are_read_as_gaze_trials(study: Path, tmp_path: Path, w
 
 
 def test_export_to_a_folder_writes_trials_and_participants(study: Path, tmp_path: Path) -> None:
-    command("export", study, "--out", tmp_path / "out", "--keep-all")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["participants.csv", "trials.csv"]
-    rows = pl.read_csv(tmp_path / "out/trials.csv", schema_overrides={"stimulus_id": pl.String})
+    out = tmp_path / "out"
+    command("export", study, "--out", out, "--keep-all")
+    assert sorted(path.name for path in out.iterdir()) == ["participants.csv", "trials.csv"]
+    rows = pl.read_csv(out / "trials.csv", schema_overrides={"stimulus_id": pl.String})
     bob = {row["stimulus_id"]: row for row in rows.filter(participant="bob").to_dicts()}
-    assert {image: row["choice"] for image, row in bob.items()} == {
-        **dict.fromkeys(("1", "3", "4"), "vase"),
-        **dict.fromkeys(("2", "9"), "cup"),
-    }
-    assert bob["1"]["objects"] == "cup+vase+book"
-    assert bob["1"]["gaze_target"] == "vase"
+    chosen = {"1": "vase", "2": "cup", "3": "vase", "4": "vase", "9": "cup"}
+    assert {image: row["choice"] for image, row in bob.items()} == chosen
+    assert (bob["1"]["objects"], bob["1"]["gaze_target"]) == ("cup+vase+book", "vase")
     assert {image for image, row in bob.items() if row["attention_check"]} == {"9"}
     assert {row["response_time"] for row in bob.values()} == {2.5}
     assert sorted(row["order"] for row in bob.values()) == [1, 2, 3, 4, 5]
     command("export", study, "--out", tmp_path / "lines", "--keep-all", "--format", "jsonl")
     assert len(pl.read_ndjson(tmp_path / "lines/trials.jsonl")) == 10
-    people = pl.read_csv(tmp_path / "out/participants.csv")
-    assert people.select("participant", "accuracy", "clicks_off_checks", "excluded").rows() == [
-        ("ann", 1.0, 0, None),
-        ("bob", 0.75, 1, "checks"),
-    ]
+    people = pl.read_csv(out / "participants.csv").select("participant", "accuracy", "clicks_off_checks", "excluded")
+    assert people.rows() == [("ann", 1.0, 0, None), ("bob", 0.75, 1, "checks")]
 
 
 def test_bonus_uses_the_accuracy_on_photos_without_checks(study: Path, tmp_path: Path) -> None:

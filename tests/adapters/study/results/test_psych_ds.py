@@ -13,8 +13,7 @@ import pytest
 from spotball_core.errors import InputError, OptionError
 from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
 from tests.adapters.study.made import change, choices, study
-from tests.adapters.study.people import command
-from tests.adapters.study.stored import simulate
+from tests.adapters.study.stored import command, simulate
 from tests.failures import raises
 
 # rules/files/tabular_data/data.yaml, fileRegex.
@@ -67,6 +66,10 @@ def check_psych_ds(folder: Path) -> dict[str, list[dict[str, str]]]:
     return tables
 
 
+def export(folder: Path, out: Path, *options: str) -> None:
+    command("export", folder, "--format", "psych-ds", "--out", out, "--keep-all", *options)
+
+
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
     folder = add(study(tmp_path, images=3, changes={"mouse = false": "mouse = true"}), QUESTIONNAIRES, QUIZ)
@@ -76,7 +79,7 @@ def asked(tmp_path: Path) -> Path:
 
 def test_psych_ds_export_of_clicks_follows_the_specification(asked: Path, tmp_path: Path) -> None:
     out = tmp_path / "psych"
-    command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all", "--unfinished")
+    export(asked, out, "--unfinished")
     tables = check_psych_ds(out)
     assert set(tables) == {"participants", "clicks", "responses", "questionnaires", "quiz", "mouse"}
     assert len(tables["participants"]) == 4
@@ -92,23 +95,24 @@ def test_psych_ds_export_of_choices_follows_the_specification(tmp_path: Path) ->
     folder = choices(tmp_path)
     change(folder, {"Where does this person look?": "Wohin schaut … 1/2?"})
     simulate(folder, 3)
-    command("export", folder, "--format", "psych-ds", "--out", tmp_path / "out", "--keep-all", "--unfinished")
+    export(folder, tmp_path / "out", "--unfinished")
     assert set(check_psych_ds(tmp_path / "out")) == {"participants", "trials"}
     assert (tmp_path / "out/data/study-WohinSchaut12_description-trials_data.csv").is_file()
 
 
 def test_psych_ds_export_keeps_fields_added_to_the_description(asked: Path, tmp_path: Path) -> None:
     out = tmp_path / "psych"
+    file = out / "dataset_description.json"
     for _ in range(2):
-        command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all")
-        description = json_of(out / "dataset_description.json")
+        export(asked, out)
+        description = json_of(file)
         described = {**description, "name": "other", "author": ["Ada"], "license": "CC-BY-4.0"}
-        (out / "dataset_description.json").write_text(json.dumps(described), encoding="utf-8")
+        file.write_text(json.dumps(described), encoding="utf-8")
     assert (description["author"], description["name"]) == (["Ada"], "Spot the Ball")
     check_psych_ds(out)
-    (out / "dataset_description.json").write_text("[1", encoding="utf-8")
+    file.write_text("[1", encoding="utf-8")
     with raises(InputError, "invalid-json:file"):
-        command("export", asked, "--format", "psych-ds", "--out", out, "--keep-all")
+        export(asked, out)
 
 
 def test_psych_ds_export_into_a_folder_with_other_data_is_an_error(asked: Path, tmp_path: Path) -> None:
@@ -116,5 +120,5 @@ def test_psych_ds_export_into_a_folder_with_other_data_is_an_error(asked: Path, 
     other.parent.mkdir(parents=True)
     other.write_text("a\n1\n", encoding="utf-8")
     with raises(OptionError, "output-exists:--out"):
-        command("export", asked, "--format", "psych-ds", "--out", tmp_path / "psych", "--keep-all")
+        export(asked, tmp_path / "psych")
     assert sorted(path.name for path in (tmp_path / "psych").rglob("*")) == ["data", "study-Other_data.csv"]

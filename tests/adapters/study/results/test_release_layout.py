@@ -25,90 +25,81 @@ from spotball_core.random import generator_for
 from spotball_core.replication import replicate
 from spotball_core.schema.scene import GridShape, Scene
 from tests.adapters.study import made
-from tests.adapters.study.people import command, confirmed
-from tests.adapters.study.stored import Clock, simulate, store_participant
+from tests.adapters.study.stored import Clock, command, confirmed, simulate, store_participant
 from tests.failures import raises
 
 CLICKS = "data/responses/humans/soccer_clicks.csv"
 
 
-class TestSmall:
-    """Test simulated participants of two sports that the layout supports."""
+def release_of(study: Path, out: Path, *options: str) -> str:
+    return command("export", study, "--out", out, "--format", "release", *options)
 
-    @pytest.fixture
-    def study(self, tmp_path: Path) -> Path:
-        folder = made.study(tmp_path, sports=("soccer", "volleyball"))
-        known = read_scenes(tmp_path / "data/scenes.jsonl")
-        boxed = [scene.model_copy(update={"ball_box": (70.5, 130.25, 95.5, 160.5)}) for scene in known]
-        write_scenes(boxed, tmp_path / "data/scenes.jsonl")
-        simulate(folder, 6, population=Population(unfinished=0, careless=0))
-        return folder
 
-    def test_release_export_is_read_back_by_the_importer(self, study: Path, tmp_path: Path) -> None:
-        out = tmp_path / "release"
-        command("export", study, "--out", out, "--format", "release")
-        command("export", study, "--out", tmp_path / "human.jsonl", "--respondent", "human")
-        release = import_release(out)
-        scenes = {scene.key: scene for scene in read_scenes(tmp_path / "data/scenes.jsonl")}
-        assert {scene.key for scene in release.scenes} == scenes.keys()
-        for scene in release.scenes:
-            assert (scene.ball_cells, scene.ball_box) == (scenes[scene.key].ball_cells, scenes[scene.key].ball_box)
-            assert scene.control == scenes[scene.key].control
-        controls = {scene.image for scene in scenes.values() if scene.control}
-        ours = pl.read_ndjson(tmp_path / "human.jsonl").filter(~pl.col("image").is_in(controls))
-        assert ours.select(COLUMNS).sort(COLUMNS).rows() == release.responses.sort(COLUMNS).rows()
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Create a study of simulated participants and of two sports that the layout supports."""
+    folder = made.study(tmp_path, sports=("soccer", "volleyball"))
+    known = read_scenes(tmp_path / "data/scenes.jsonl")
+    boxed = [scene.model_copy(update={"ball_box": (70.5, 130.25, 95.5, 160.5)}) for scene in known]
+    write_scenes(boxed, tmp_path / "data/scenes.jsonl")
+    simulate(folder, 6, population=Population(unfinished=0, careless=0))
+    return folder
 
-    def test_release_order_column_counts_checks_that_are_excluded(self, study: Path, tmp_path: Path) -> None:
-        command("export", study, "--out", tmp_path / "release", "--format", "release")
-        with (tmp_path / "release" / CLICKS).open(newline="") as file:
-            rows = [tuple(row.values()) for row in csv.DictReader(file)]
-        assert rows == [
-            (who, str(trial["trial"] + 1), trial["image"], str(number), str(row), str(col))
-            for who, trial, cells in confirmed(study)
-            if trial["sport"] == "soccer" and not trial["check"]
-            for number, (row, col) in enumerate(cells, start=1)
-        ]
 
-    def test_release_export_replaces_itself_but_not_other_files(self, study: Path, tmp_path: Path) -> None:
-        out = tmp_path / "release"
-        for _ in range(2):
-            command("export", study, "--out", out, "--format", "release")
-        (out / "data/responses/models").mkdir()
-        (out / "data/responses/models/mine.csv").write_text("mine")
-        before = (out / CLICKS).read_bytes()
-        with raises(OptionError, "output-exists:--out"):
-            command("export", study, "--out", out, "--format", "release", "--keep-all")
-        assert (out / CLICKS).read_bytes() == before
+def test_release_export_is_read_back_by_the_importer_and_its_order_counts_checks(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    release_of(study, out)
+    command("export", study, "--out", tmp_path / "human.jsonl", "--respondent", "human")
+    release = import_release(out)
+    scenes = {scene.key: scene for scene in read_scenes(tmp_path / "data/scenes.jsonl")}
+    fields = ("ball_cells", "ball_box", "control")
+    assert {scene.key: [getattr(scene, name) for name in fields] for scene in release.scenes} == {
+        key: [getattr(scene, name) for name in fields] for key, scene in scenes.items()
+    }
+    controls = {scene.image for scene in scenes.values() if scene.control}
+    ours = pl.read_ndjson(tmp_path / "human.jsonl").filter(~pl.col("image").is_in(controls))
+    assert ours.select(COLUMNS).sort(COLUMNS).rows() == release.responses.sort(COLUMNS).rows()
+    # The clicks on checks are excluded, but the numbers of the other images count them.
+    assert pl.read_csv(out / CLICKS, infer_schema=False).rows() == [
+        (who, str(trial["trial"] + 1), trial["image"], str(number), str(row), str(col))
+        for who, trial, cells in confirmed(study)
+        if trial["sport"] == "soccer" and not trial["check"]
+        for number, (row, col) in enumerate(cells, start=1)
+    ]
 
-    def test_release_export_reports_images_without_a_ball_box(self, study: Path, tmp_path: Path) -> None:
-        known = read_scenes(tmp_path / "data/scenes.jsonl")
-        boxless = [known[0].model_copy(update={"ball_box": None}), *known[1:]]
-        write_scenes(boxless, tmp_path / "data/scenes.jsonl")
-        said = command("export", study, "--out", tmp_path / "release", "--format", "release")
-        assert "soccer: the exported ground truth does not contain 1 image without a `ball_box`" in said
+
+def test_release_export_replaces_only_itself_and_reports_images_without_a_ball_box(study: Path, tmp_path: Path) -> None:
+    out, scenes = tmp_path / "release", tmp_path / "data/scenes.jsonl"
+    for _ in range(2):
+        release_of(study, out)
+    (out / "data/responses/models").mkdir()
+    (out / "data/responses/models/mine.csv").write_text("mine")
+    before = (out / CLICKS).read_bytes()
+    with raises(OptionError, "output-exists:--out"):
+        release_of(study, out, "--keep-all")
+    assert (out / CLICKS).read_bytes() == before
+    first, *others = read_scenes(scenes)
+    write_scenes([first.model_copy(update={"ball_box": None}), *others], scenes)
+    said = release_of(study, tmp_path / "other")
+    assert "soccer: the exported ground truth does not contain 1 image without a `ball_box`" in said
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"sport": "curling"}, "invalid-option"),
-        (
-            {"grid": GridShape(rows=3, cols=5)},
-            "different-grids",
-        ),
+        ({"grid": GridShape(rows=3, cols=5)}, "different-grids"),
         ({"image": "a1"}, "invalid-value"),
     ],
 )
-def test_release_export_of_an_unsupported_sport_grid_or_image_is_an_error(
-    tmp_path: Path, change: dict[str, Any], said: str
-) -> None:
+def test_release_of_an_unsupported_sport_grid_or_image_is_an_error(tmp_path: Path, change: Any, said: str) -> None:
     made.dataset(tmp_path / "data", images=2, checks=1)
     known = [scene.model_copy(update=change) for scene in read_scenes(tmp_path / "data/scenes.jsonl")[:1]]
     write_scenes(known, tmp_path / "data/scenes.jsonl")
     init_study(tmp_path / "data", tmp_path / "study")
     simulate(tmp_path / "study", 1, population=Population(unfinished=0))
     with raises(OptionError, said):
-        command("export", tmp_path / "study", "--out", tmp_path / "release", "--format", "release")
+        release_of(tmp_path / "study", tmp_path / "release")
     assert not (tmp_path / "release").exists()
 
 
@@ -132,11 +123,22 @@ def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 class TestPublished:
     """Test the release's soccer clicks as events of 50 participants; the release lacks clicks on checks."""
 
-    def test_published_clicks_are_exported_byte_for_byte(
+    def test_published_clicks_are_exported_byte_for_byte_and_replicate_the_same_figures(
         self, published: Path, real_release: Path, tmp_path: Path
     ) -> None:
-        command("export", published, "--out", tmp_path / "release", "--format", "release")
-        assert (tmp_path / "release" / CLICKS).read_bytes() == (real_release / CLICKS).read_bytes()
+        out = tmp_path / "release"
+        release_of(published, out)
+        assert (out / CLICKS).read_bytes() == (real_release / CLICKS).read_bytes()
+        # Copy the parts that a study does not contain from the release.
+        for part in ("analysis", "processed", "responses/models"):
+            shutil.copytree(real_release / "data" / part, out / "data" / part)
+        ours, theirs = replicate(out), replicate(real_release)
+        assert len(ours.items) == len(theirs.items)
+        for mine, said in zip(ours.items, theirs.items, strict=True):
+            assert (mine.name, mine.quantity, mine.status) == (said.name, said.quantity, said.status)
+            for figure, wanted in ((mine.reproduced, said.reproduced), (mine.standard, said.standard)):
+                assert figure == (None if wanted is None else pytest.approx(wanted, rel=1e-12))
+        assert sum(item.reproduced is not None for item in ours.items) > 30
 
     def test_responses_of_published_clicks_match_the_import(
         self, published: Path, real_release: Path, tmp_path: Path
@@ -151,22 +153,6 @@ class TestPublished:
         assert len(tests) == 7500
         assert tests.select(COLUMNS).sort(COLUMNS).rows() == people.sort(COLUMNS).rows()
         assert read_counts(tests, scenes).table.equals(read_counts(people, scenes).table)
-
-    def test_replication_of_the_exported_release_gives_the_same_figures(
-        self, published: Path, real_release: Path, tmp_path: Path
-    ) -> None:
-        out = tmp_path / "release"
-        command("export", published, "--out", out, "--format", "release")
-        # Copy the parts that a study does not contain from the release.
-        for part in ("analysis", "processed", "responses/models"):
-            shutil.copytree(real_release / "data" / part, out / "data" / part)
-        ours, theirs = replicate(out), replicate(real_release)
-        assert len(ours.items) == len(theirs.items)
-        for mine, said in zip(ours.items, theirs.items, strict=True):
-            assert (mine.name, mine.quantity, mine.status) == (said.name, said.quantity, said.status)
-            for figure, wanted in ((mine.reproduced, said.reproduced), (mine.standard, said.standard)):
-                assert figure == (None if wanted is None else pytest.approx(wanted, rel=1e-12))
-        assert sum(item.reproduced is not None for item in ours.items) > 30
 
 
 def clicks_of(path: Path) -> dict[str, dict[int, tuple[str, list[tuple[int, int]]]]]:

@@ -17,7 +17,7 @@ from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import StudyReader, StudyStore, reading
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.asked import QUIZ, RIGHT, WRONG, add
-from tests.adapters.study.made import Person, change, running, study
+from tests.adapters.study.made import change, people, study
 from tests.adapters.study.stored import simulate
 from tests.failures import raises
 
@@ -41,19 +41,14 @@ def renewed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("renewed_at_once")
 def test_dashboard_shows_stage_progress_and_flags_of_each_participant(tmp_path: Path) -> None:
     folder = add(study(tmp_path, images=2, checks=1, changes={"same_cell = false": "same_cell = true"}), QUIZ)
-    with (
-        running(folder, password="secret") as url,
-        httpx.Client(base_url=url) as first,
-        httpx.Client(base_url=url) as other,
-    ):
+    with people(folder, None, None, password="secret") as (person, stranger):
 
         def lines() -> dict[str, list[str]]:
-            page = httpx.get(f"{url}/admin", auth=AUTH)
+            page = httpx.get(f"{person.client.base_url}/admin", auth=AUTH)
             assert page.status_code == 200
             return {row[0]: row[1:] for row in rows_of(page.text)}
 
         assert lines() == {}
-        person, stranger = Person(first), Person(other)
         person.start()
         label = person.state["participant"]
         assert lines()[label][:2] == ["soccer", "instructions"]
@@ -64,9 +59,10 @@ def test_dashboard_shows_stage_progress_and_flags_of_each_participant(tmp_path: 
         for item in person.state["practice"]:
             person.answer(item)
         person.do("stage", stage="practice")
-        person.answer(person.state["trials"][0])
+        first, *others = person.state["trials"]
+        person.answer(first)
         assert lines()[label][1:3] == ["images", '<progress max="3" value="1"></progress>1 of 3']
-        for item in person.state["trials"][1:]:
+        for item in others:
             person.answer(item)
         assert lines()[label][1:3] == ["finished", '<progress max="3" value="3"></progress>3 of 3']
         # study.toml names only the rule same-cell, so only this flag excludes and is emphasized.
@@ -78,9 +74,7 @@ def test_dashboard_shows_stage_progress_and_flags_of_each_participant(tmp_path: 
         assert lines()[stranger.state["participant"]][1] == "screened out"
 
 
-def test_dashboard_reads_only_new_events_and_shows_the_same_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dashboard_reads_only_new_events_and_shows_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = study(tmp_path, images=9, checks=2, changes={"explanations = 9": "explanations = 4"})
     with StudyStore(folder):
         pass
@@ -108,11 +102,14 @@ def test_dashboard_reads_only_new_events_and_shows_the_same_page(
         assert {row[0] for row in rows_of(page)} == {person.participant for person in everybody}
 
 
-def test_dashboard_drops_deleted_participants(tmp_path: Path) -> None:
-    folder = study(tmp_path, images=3)
+def test_dashboard_escapes_markup_and_drops_deleted_participants(tmp_path: Path) -> None:
+    folder = study(tmp_path, images=3, changes={'name = "soccer"': 'name = "<b>soccer"'})
     labels = simulate(folder, 3)
     with closing(Dashboard(load(folder), folder)) as live:
-        assert len(rows_of(live.look({}))) == 3
+        page = live.look({"<script>": 1})
+        assert len(rows_of(page)) == 3
+        assert not any(markup in page for markup in ("<b>soccer", "<script>:"))
+        assert "&lt;script&gt;" in page
         with StudyStore(folder) as store, store.study.transaction() as connection:
             connection.execute("DELETE FROM participants WHERE participant = ?", (labels[0],))
         assert {row[0] for row in rows_of(live.look({}))} == set(labels[1:])
@@ -122,48 +119,32 @@ def test_dashboard_of_a_changed_study_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=3)
     simulate(folder, 1)
     change(folder, {"per_image = 3": "per_image = 4"})
-    with (
-        closing(Dashboard(load(folder), folder)) as live,
-        raises(StoreError, "unusable-store"),
-    ):
+    with closing(Dashboard(load(folder), folder)) as live, raises(StoreError, "unusable-store"):
         live.look({})
-
-
-def test_dashboard_escapes_markup(tmp_path: Path) -> None:
-    folder = study(tmp_path, images=3, changes={'name = "soccer"': 'name = "<b>soccer"'})
-    simulate(folder, 1)
-    with closing(Dashboard(load(folder), folder)) as live:
-        page = live.look({"<script>": 1})
-    assert "<b>soccer" not in page
-    assert "<script>:" not in page
-    assert "&lt;script&gt;" in page
 
 
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 def test_admin_page_refreshes_itself_without_reloading(tmp_path: Path, browser: Any, width: int) -> None:
-    from playwright.sync_api import expect
+    from tests.adapters.study.browsing import expect, fits
 
-    folder = study(tmp_path, images=2, checks=1)
     credentials = {"username": "admin", "password": "secret"}
-    with running(folder, password="secret") as url, httpx.Client(base_url=url) as client:
+    with people(study(tmp_path, images=2, checks=1), None, password="secret") as (person,):
         context = browser.new_context(http_credentials=credentials, viewport={"width": width, "height": 800})
         try:
             page = context.new_page()
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
-            page.goto(f"{url}/admin")
+            page.goto(f"{person.client.base_url}/admin")
             page.evaluate("window.same = true")
-            person = Person(client)
             person.start()
             row = page.get_by_role("row", name=person.state["participant"])
             expect(row).to_contain_text("instructions", timeout=30_000)
             person.do("stage", stage="instructions")
             expect(row).to_contain_text("practice", timeout=30_000)
             assert page.evaluate("window.same")
-            scroll, inner = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
-            assert scroll <= inner
+            fits(page)
             page.route("**/admin", lambda route: route.abort())
             expect(page.locator("#state")).to_contain_text("Not up to date", timeout=30_000)
             page.unroute("**/admin")

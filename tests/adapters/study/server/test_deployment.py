@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import ssl
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,15 @@ import pytest
 
 from spotball_adapters.study.server.public import check_proxies, read_public_address
 from spotball_core.errors import OptionError
-from tests.adapters.study.made import VIEWPORT, Person, body, running, study
+from spotball_core.service.web import listening
+from tests.adapters.run_process import here
+from tests.adapters.study.made import START, Person, running, serve_line, study
 from tests.browsing import free_port
 from tests.conftest import ROOT
-from tests.failures import raises
+from tests.failures import codes, raises
 
 DEPLOY = ROOT / "deploy/human-study"
 PUBLIC = read_public_address("https://study.example.org/ball/")
-START = {"consent": True, "viewport": VIEWPORT}
 
 
 @pytest.mark.parametrize(
@@ -43,57 +44,46 @@ def test_invalid_proxy_is_an_error(proxy: str) -> None:
         check_proxies(["127.0.0.1", proxy])
 
 
-class TestPrefix:
-    @pytest.mark.parametrize("prefix", ["", "/ball"], ids=["removed by the proxy", "passed on"])
-    def test_all_paths_work_below_the_prefix(self, tmp_path: Path, prefix: str) -> None:
-        served = running(study(tmp_path, images=2), public=PUBLIC, password="p")
-        with served as url, httpx.Client(base_url=f"{url}{prefix}/") as client:
-            for path in ("", "static/app.js", "api/study"):
-                assert client.get(path).status_code == 200
-            admin = client.get("admin", auth=("admin", "p"))
-            assert 'href="admin.css"' in admin.text
-            answer = client.post("api/start", json=START, headers={"origin": "https://study.example.org"})
-            assert answer.status_code == 200
-            cookie = answer.headers["set-cookie"].lower()
-            assert "path=/ball/;" in cookie
-            assert "secure" in cookie
-            image = answer.json()["trials"][0]["image"]
-            assert client.get(image).headers["content-type"] == "image/png"
-
-    def test_prefix_without_a_trailing_slash_is_redirected(self, tmp_path: Path) -> None:
-        with running(study(tmp_path, images=2), public=PUBLIC) as url:
-            answer = httpx.get(f"{url}/ball?PROLIFIC_PID=p")
-            assert (answer.status_code, answer.headers["location"]) == (308, "/ball/?PROLIFIC_PID=p")
-            assert httpx.get(f"{url}/balls").status_code == 404
+@pytest.mark.parametrize("prefix", ["", "/ball"], ids=["removed by the proxy", "passed on"])
+def test_all_paths_work_below_the_prefix(tmp_path: Path, prefix: str) -> None:
+    served = running(study(tmp_path, images=2), public=PUBLIC, password="p")
+    with served as url, httpx.Client(base_url=f"{url}{prefix}/") as client:
+        assert [client.get(path).status_code for path in ("", "static/app.js", "api/study")] == [200] * 3
+        assert 'href="admin.css"' in client.get("admin", auth=("admin", "p")).text
+        answer = client.post("api/start", json=START, headers={"origin": "https://study.example.org"})
+        assert answer.status_code == 200
+        cookie = answer.headers["set-cookie"].lower()
+        assert "path=/ball/;" in cookie
+        assert "secure" in cookie
+        image = answer.json()["trials"][0]["image"]
+        assert client.get(image).headers["content-type"] == "image/png"
 
 
-class TestHosts:
-    def test_foreign_origin_is_rejected_with_a_public_url(self, tmp_path: Path) -> None:
-        with running(study(tmp_path, images=2), public=PUBLIC) as url:
-            for origin in ("https://evil.example", "https://study.example.org.evil.example"):
-                answer = httpx.post(f"{url}/api/start", json=START, headers={"origin": origin})
-                assert answer.status_code == 403
+def test_public_url_redirects_a_prefix_without_a_slash_and_rejects_foreign_origins(tmp_path: Path) -> None:
+    with running(study(tmp_path, images=2), public=PUBLIC) as url:
+        answer = httpx.get(f"{url}/ball?PROLIFIC_PID=p")
+        assert (answer.status_code, answer.headers["location"]) == (308, "/ball/?PROLIFIC_PID=p")
+        assert httpx.get(f"{url}/balls").status_code == 404
+        for origin in ("https://evil.example", "https://study.example.org.evil.example"):
+            assert httpx.post(f"{url}/api/start", json=START, headers={"origin": origin}).status_code == 403
 
-    def test_wrong_host_name_from_a_proxy_is_explained_once(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        headers = {"origin": "https://study.example.org", "sec-fetch-site": "same-origin"}
-        with running(study(tmp_path, images=2), password="p") as url:
-            answers = [httpx.post(f"{url}/api/start", json=START, headers=headers) for _ in range(3)]
-            page = httpx.get(f"{url}/admin", auth=("admin", "p")).text
-        assert [answer.status_code for answer in answers] == [421] * 3
-        said = capsys.readouterr().err
-        assert (
-            said.count("error: answers are rejected, because participants use the address https://study.example.org")
-            == 1
-        )
-        assert "--public-url https://study.example.org/" in said
-        assert "the proxy of the study forwards a wrong host name" in page
-        # A cross-site request may be an attack, so the message is not printed.
-        with running(study(tmp_path / "again", images=2)) as url:
-            headers["sec-fetch-site"] = "cross-site"
-            assert httpx.post(f"{url}/api/start", json=START, headers=headers).status_code == 403
-        assert capsys.readouterr().err == ""
+
+def test_wrong_host_name_from_a_proxy_is_explained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    headers = {"origin": "https://study.example.org", "sec-fetch-site": "same-origin"}
+    with running(study(tmp_path, images=2), password="p") as url:
+        answers = [httpx.post(f"{url}/api/start", json=START, headers=headers) for _ in range(3)]
+        page = httpx.get(f"{url}/admin", auth=("admin", "p")).text
+    assert [answer.status_code for answer in answers] == [421] * 3
+    said = capsys.readouterr().err
+    reason = "error: answers are rejected, because participants use the address https://study.example.org"
+    assert said.count(reason) == 1
+    assert "--public-url https://study.example.org/" in said
+    assert "the proxy of the study forwards a wrong host name" in page
+    # A cross-site request may be an attack, so the message is not printed.
+    with running(study(tmp_path / "again", images=2)) as url:
+        headers["sec-fetch-site"] = "cross-site"
+        assert httpx.post(f"{url}/api/start", json=START, headers=headers).status_code == 403
+    assert capsys.readouterr().err == ""
 
 
 @contextmanager
@@ -127,48 +117,37 @@ def caddy(folder: Path, upstream: str) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_participant_finishes_the_study_behind_caddy_with_https(tmp_path: Path, browser: Any) -> None:
-    from tests.adapters.study.browsing import Visitor, clicks_study, only
+def test_participant_finishes_the_study_behind_caddy_with_https(tmp_path: Path, visit: Callable[..., Any]) -> None:
+    from tests.adapters.study.browsing import clicks_study
 
     folder, port = clicks_study(tmp_path), free_port()
     with caddy(tmp_path, f"127.0.0.1:{port}") as address:
         public = f"{address}/ball/"
-        line = ["spotball_core", "study", "serve", str(folder), "--port", str(port), "--public-url", public]
-        with subprocess.Popen(
-            [sys.executable, "-m", *line, "--proxy", "127.0.0.1"], stderr=subprocess.PIPE, text=True
-        ) as server:
+        line = serve_line(folder, "--public-url", public, "--proxy", "127.0.0.1", port=port)
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stderr is not None
-                said = [server.stderr.readline() for _ in range(3)]
-                assert said[0] == f"Spot the Ball: {public}\n"
-                assert said[2] == f"for the proxy: http://127.0.0.1:{port}/\n"
-                context = browser.new_context(ignore_https_errors=True, viewport={"width": 1280, "height": 800})
-                visitor = Visitor(context, f"{address}/ball")
+                first, _, third = (server.stderr.readline() for _ in range(3))
+                assert first == f"Spot the Ball: {public}\n"
+                assert third.endswith(f" http://127.0.0.1:{port}/\n")
+                visitor = visit(folder, address=f"{address}/ball", ignore_https_errors=True)
                 visitor.practice()
-                visitor.images(range(1, 7))
-                visitor.heading("Thank you. You are done.")
-                (cookie,) = context.cookies()
+                visitor.finish()
+                (cookie,) = visitor.context.cookies()
                 assert (cookie["secure"], cookie["httpOnly"], cookie["path"]) == (True, True, "/ball/")
-                assert visitor.errors == []
-                context.close()
             finally:
                 server.terminate()
                 server.communicate(timeout=60)
-    assert only(folder)[0].stage == "finished"
+    assert visitor.only()[0].stage == "finished"
 
 
 @pytest.mark.slow
 def test_forged_client_address_is_ignored_behind_caddy(tmp_path: Path) -> None:
-    """Check that three starts with different forged addresses count for the address that Caddy sees."""
     folder = study(tmp_path, images=2, changes={"starts_per_minute_address = 120": "starts_per_minute_address = 2"})
     with running(folder, proxies=["127.0.0.1"]) as url, caddy(tmp_path, url.removeprefix("http://")) as address:
-        statuses = []
-        for number in range(3):
-            headers = {"x-forwarded-for": f"192.0.2.{number}", "content-type": "application/json"}
-            content = body(START)
-            statuses.append(
-                httpx.post(f"{address}/api/start", content=content, headers=headers, verify=False).status_code
-            )
+        forged = [{"x-forwarded-for": f"192.0.2.{number}"} for number in range(3)]
+        start = f"{address}/api/start"
+        statuses = [httpx.post(start, json=START, headers=one, verify=False).status_code for one in forged]
         # A start without a forged header counts for the same address.
         with httpx.Client(base_url=address, verify=False) as client:
             assert Person(client).start().status_code == 429
@@ -176,11 +155,22 @@ def test_forged_client_address_is_ignored_behind_caddy(tmp_path: Path) -> None:
 
 
 def test_compose_and_systemd_files_use_existing_options() -> None:
-    from tests.adapters.run_process import here
-
     known = here("study", "serve", "--help").stdout
     for name in ("compose.yaml", "spotball-study.service"):
         text = (DEPLOY / name).read_text(encoding="utf-8")
         options = {word.split("=")[0] for word in text.split() if word.startswith("--") and word != "--detach"}
         assert options >= {"--port", "--public-url", "--proxy"}
         assert all(option in known for option in options)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--demo", "folder"]])
+def test_serve_requires_either_a_folder_or_demo(arguments: list[str]) -> None:
+    done = here("study", "serve", *arguments)
+    assert (done.returncode, codes(done.stderr)) == (2, ["missing-option"])
+
+
+def test_listening_socket_is_tcp_so_that_asyncio_sets_tcp_nodelay() -> None:
+    # asyncio sets TCP_NODELAY only on sockets marked as TCP, and connections inherit this from the listener.
+    with listening("127.0.0.1", 0) as at:
+        assert at.proto == socket.IPPROTO_TCP
+        assert at.getsockname()[0] == "127.0.0.1"

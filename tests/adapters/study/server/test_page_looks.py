@@ -10,18 +10,12 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-
-pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
-
 from PIL import Image
-from playwright.sync_api import Route, expect
 
 from spotball_core.grid import Grid
-from tests.adapters.study.browsing import Visitor, choice_study, clicks_study
+from tests.adapters.study.browsing import Route, Visit, Visitor, box, choice_study, clicks_study, expect, fits
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-Visit = Callable[..., Visitor]
 
 SIZES = {
     "small phone": {"width": 360, "height": 740},
@@ -36,8 +30,7 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
     """Go through a clicks study, and call `look` on every screen."""
     visitor.heading("Spot the Ball")
     look("consent")
-    visitor.agree()
-    visitor.heading("Instructions")
+    visitor.agree("Instructions")
     look("instructions")
     visitor.button("Try it").click()
     visitor.ready()
@@ -45,7 +38,7 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
     visitor.click((3, 2), (3, 2), (1, 1))
     look("practice, all chosen")
     visitor.confirm()
-    expect(visitor.page.locator(".feedback")).to_contain_text("The ball was in C2.")
+    visitor.feedback("The ball was in C2.")
     look("feedback")
     visitor.button("Start").click()
     for number in range(1, 7):
@@ -59,18 +52,11 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
         if visitor.page.get_by_role("textbox").count():
             look("explanation")
             visitor.explain_if_asked()
-    visitor.heading("Thank you. You are done.")
+    visitor.ends()
     look("the end")
 
 
-@pytest.fixture
-def drawn_study(tmp_path: Path) -> Path:
-    """Create a clicks study with the worked example that `init` draws."""
-    return clicks_study(tmp_path)
-
-
-def test_page_is_small_and_loads_only_from_its_own_host(drawn_study: Path, visit: Visit) -> None:
-    visitor = visit(drawn_study)
+def test_page_is_small_and_loads_only_from_its_own_host(visitor: Visitor) -> None:
     weights: dict[str, int] = {}
 
     def weigh(route: Route) -> None:
@@ -91,43 +77,35 @@ def test_page_is_small_and_loads_only_from_its_own_host(drawn_study: Path, visit
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_every_screen_fits_the_window(drawn_study: Path, visit: Visit, size: str) -> None:
-    visitor = visit(drawn_study, viewport=SIZES[size])
+def test_every_screen_fits_the_window(tmp_path: Path, visit: Visit, size: str) -> None:
+    visitor = visit(clicks_study(tmp_path), viewport=SIZES[size])
 
     def look(screen: str) -> None:
-        wide, high = visitor.page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
-        assert wide <= high, screen
+        fits(visitor.page)
         if screen in ("practice", "practice, all chosen", "an image", "feedback", "explanation"):
             # The whole picture and all controls must be visible without scrolling.
             grid = visitor.page.get_by_role("grid")
-            shown = [grid, *visitor.page.locator(".foot button, .foot textarea").all()]
-            for one in shown:
-                box = one.bounding_box()
-                assert box
-                assert min(box["x"], box["y"]) >= 0
-                assert box["x"] + box["width"] <= SIZES[size]["width"]
-                assert box["y"] + box["height"] <= SIZES[size]["height"], screen
-            box = grid.bounding_box()
-            assert box
-            assert box["width"] / box["height"] == pytest.approx(640 / 360, rel=0.02)
-            assert box["width"] > 0.4 * SIZES[size]["width"]
+            for one in (grid, *visitor.page.locator(".foot button, .foot textarea").all()):
+                at = box(one)
+                assert min(at["x"], at["y"]) >= 0
+                assert at["x"] + at["width"] <= SIZES[size]["width"]
+                assert at["y"] + at["height"] <= SIZES[size]["height"], screen
+            at = box(grid)
+            assert at["width"] / at["height"] == pytest.approx(640 / 360, rel=0.02)
+            assert at["width"] > 0.4 * SIZES[size]["width"]
 
     screens(visitor, look)
 
 
 @pytest.mark.parametrize("size", ["small phone", "laptop"])
-def test_layout_does_not_shift_while_pictures_load_or_cells_are_clicked(
-    drawn_study: Path, visit: Visit, size: str
-) -> None:
-    """Check that the picture and the buttons do not move while pictures load, or between clicks."""
-    visitor = visit(drawn_study, viewport=SIZES[size])
+def test_layout_does_not_shift_while_pictures_load_or_after_clicks(tmp_path: Path, visit: Visit, size: str) -> None:
+    visitor = visit(clicks_study(tmp_path), viewport=SIZES[size])
     page = visitor.page
     page.add_init_script(
         "window.shifts = []; new PerformanceObserver((list) => list.getEntries().forEach((entry) => {"
         " if (!entry.hadRecentInput) window.shifts.push(entry.value); }))"
         ".observe({ type: 'layout-shift', buffered: true });"
     )
-
     held: list[Route] = []
     page.route("**/images/*", lambda route: held.append(route))
     page.reload()
@@ -142,14 +120,14 @@ def test_layout_does_not_shift_while_pictures_load_or_cells_are_clicked(
     def places() -> list[Any]:
         return [one.bounding_box() for one in page.locator(".frame, .grid, .foot button, .slots li, h1").all()]
 
-    visitor.agree()
-    visitor.heading("Instructions")
-    before = [one.bounding_box() for one in page.locator("figure img, button").all()]
+    visitor.agree("Instructions")
+    example_and_button = page.locator("figure img, button")
+    before = [one.bounding_box() for one in example_and_button.all()]
     assert len(before) == 3
     page.wait_for_timeout(200)
     arrive(of_example=True)
     visitor.until("[...document.images].every((image) => image.complete && image.naturalWidth)")
-    assert [one.bounding_box() for one in page.locator("figure img, button").all()] == before
+    assert [one.bounding_box() for one in example_and_button.all()] == before
     visitor.button("Try it").click()
     expect(page.locator(".grid[aria-busy]")).to_be_visible()
     waiting = places()
@@ -162,21 +140,18 @@ def test_layout_does_not_shift_while_pictures_load_or_cells_are_clicked(
         assert places() == waiting
     visitor.confirm()
     visitor.button("Start").click()
-    visitor.images(range(1, 7))
-    visitor.heading("Thank you. You are done.")
+    visitor.finish()
     assert sum(page.evaluate("() => window.shifts")) == 0
 
 
-def test_next_pictures_are_prefetched(drawn_study: Path, visit: Visit) -> None:
-    visitor = visit(drawn_study)
+def test_next_pictures_are_prefetched(visitor: Visitor) -> None:
     visitor.practice()
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(request.url))
     visitor.page.wait_for_load_state("networkidle")
     asked.clear()
     visitor.images(range(1, 2))
-    visitor.where("Image 2 of 6")
-    visitor.ready()
+    visitor.image(2)
     shown = visitor.page.locator(".frame img").get_attribute("src")
     assert f"{visitor.address}/{shown}" not in asked
     # The page prefetches one picture farther ahead.
@@ -212,9 +187,8 @@ CONTRASTS = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_has_wcag_aa_contrast(drawn_study: Path, visit: Visit, scheme: str) -> None:
-    """Check the contrast of every text on every screen by WCAG 2.2, level AA."""
-    visitor = visit(drawn_study, color_scheme=scheme)
+def test_every_text_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: str) -> None:
+    visitor = visit(clicks_study(tmp_path), color_scheme=scheme)
     seen = set()
 
     def look(screen: str) -> None:
@@ -234,11 +208,9 @@ def test_every_text_has_wcag_aa_contrast(drawn_study: Path, visit: Visit, scheme
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_of_a_choice_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: str) -> None:
     visitor = visit(choice_study(tmp_path), color_scheme=scheme)
-    visitor.agree()
-    visitor.button("Try it").click()
-    visitor.ready()
+    visitor.try_it()
     texts = visitor.page.evaluate(CONTRASTS)
-    visitor.page.keyboard.press("1")
+    visitor.press("1")
     expect(visitor.button("Start")).to_be_visible()
     texts += visitor.page.evaluate(CONTRASTS)
     assert [(text, contrast) for contrast, wanted, text in texts if contrast < wanted] == []
@@ -246,16 +218,12 @@ def test_every_text_of_a_choice_has_wcag_aa_contrast(tmp_path: Path, visit: Visi
 
 
 @pytest.mark.parametrize("ground", [0, 128, 255])
-def test_cell_labels_are_legible_on_black_gray_and_white(drawn_study: Path, visit: Visit, ground: int) -> None:
-    """Check that every cell shows the same label as for models, legible on every background."""
-    visitor = visit(drawn_study)
+def test_cell_labels_are_legible_on_black_gray_and_white(visitor: Visitor, ground: int) -> None:
     content = io.BytesIO()
     Image.new("RGB", (640, 360), (ground,) * 3).save(content, "PNG")
     visitor.page.route("**/images/*", lambda route: route.fulfill(body=content.getvalue(), content_type="image/png"))
     visitor.page.reload()
-    visitor.agree()
-    visitor.button("Try it").click()
-    visitor.ready()
+    visitor.try_it()
     grid = visitor.page.get_by_role("grid")
     labels = grid.locator("span").all_text_contents()
     assert labels == list(Grid.standard().labels)
@@ -274,12 +242,10 @@ def test_cell_labels_are_legible_on_black_gray_and_white(drawn_study: Path, visi
 
 
 @pytest.mark.parametrize("width", [360, 390, 430])
-def test_row_and_column_names_surround_a_small_picture(drawn_study: Path, visit: Visit, width: int) -> None:
+def test_row_and_column_names_surround_a_small_picture(tmp_path: Path, visit: Visit, width: int) -> None:
     """Check the names outside a small picture, where labels in cells would cover players."""
-    visitor = visit(drawn_study, viewport={"width": width, "height": 844})
-    visitor.agree()
-    visitor.button("Try it").click()
-    visitor.ready()
+    visitor = visit(clicks_study(tmp_path), viewport={"width": width, "height": 844})
+    visitor.try_it()
     expect(visitor.page.locator(".grid span").first).to_be_hidden()
     for side, names in {"left": "ABCDEF", "right": "ABCDEF", "above": range(1, 11), "below": range(1, 11)}.items():
         shown = visitor.page.locator(f".name.{side}")
@@ -288,18 +254,14 @@ def test_row_and_column_names_surround_a_small_picture(drawn_study: Path, visit:
             expect(one).to_be_visible()
     # Each name is centered above its column.
     for number in range(1, 11):
-        name = visitor.page.locator(".name.above").nth(number - 1).bounding_box()
-        cell = visitor.cell(1, number).bounding_box()
-        assert name
-        assert cell
+        name = box(visitor.page.locator(".name.above").nth(number - 1))
+        cell = box(visitor.cell(1, number))
         assert name["x"] + name["width"] / 2 == pytest.approx(cell["x"] + cell["width"] / 2, abs=1)
         assert name["y"] + name["height"] <= cell["y"] + 2
 
 
-def test_roles_accessible_names_and_focus_order(drawn_study: Path, visit: Visit) -> None:
-    visitor = visit(drawn_study)
+def test_roles_accessible_names_focus_order_and_reduced_motion(visitor: Visitor) -> None:
     page = visitor.page
-    press = page.keyboard.press
     expect(page.get_by_role("heading", name="Spot the Ball")).to_be_focused()
     expect(page.get_by_role("checkbox")).to_have_accessible_name("I have read this and agree to take part.")
     visitor.practice()
@@ -316,60 +278,45 @@ def test_roles_accessible_names_and_focus_order(drawn_study: Path, visit: Visit)
 
     # The grid is one tab stop before the buttons, and arrow keys move within it.
     expect(visitor.cell(1, 1)).to_be_focused()
-    for key in ("ArrowDown", "ArrowDown", *["ArrowRight"] * 4):
-        press(key)
+    visitor.press("ArrowDown", "ArrowDown", *["ArrowRight"] * 4)
     expect(visitor.cell(3, 5)).to_be_focused()
-    press("Enter")
+    visitor.press("Enter")
     expect(page.locator("#live")).to_have_text("Row C, column 5 chosen. Two choices left.")
     expect(visitor.cell(3, 5)).to_have_accessible_name("row C, column 5, guess 1")
     expect(visitor.cell(3, 5)).to_have_attribute("aria-selected", "true")
-    press("Tab")
+    visitor.press("Tab")
     expect(visitor.button("Undo")).to_be_focused()
-    press("Tab")
+    visitor.press("Tab")
     expect(visitor.button("Confirm")).to_be_focused()
-    press("Shift+Tab")
-    press("Enter")
+    visitor.press("Shift+Tab", "Enter")
     expect(page.locator("#live")).to_have_text("Row C, column 5 removed.")
     expect(visitor.button("Undo")).to_be_focused()
-    press("Shift+Tab")
+    visitor.press("Shift+Tab")
     expect(visitor.cell(3, 5)).to_be_focused()
     for key, cell in {"End": (3, 10), "PageDown": (6, 10), "Control+Home": (1, 1), "ArrowUp": (1, 1)}.items():
-        press(key)
+        visitor.press(key)
         expect(visitor.cell(*cell)).to_be_focused()
     # A screen reader clicks by calling `click()`.
     visitor.cell(2, 3).evaluate("(cell) => cell.click()")
     assert visitor.chosen() == ["B3"]
     # The progress bar advances with each image.
-    visitor.click((1, 1), (1, 1))
-    visitor.confirm()
-    visitor.explain_if_asked()
+    visitor.answer((1, 1), (1, 1))
     expect(bar).to_have_attribute("aria-valuetext", "1 of 6 images done")
-
-
-def test_choice_options_form_a_named_group(tmp_path: Path, visit: Visit) -> None:
-    visitor = visit(choice_study(tmp_path))
-    visitor.agree()
-    visitor.button("Try it").click()
-    visitor.ready()
-    group = visitor.page.get_by_role("group", name="Which object is this person looking at?")
-    assert group.get_by_role("button").count() == 3
-    for option in ("cup", "vase", "bowl"):
-        expect(group.get_by_role("button", name=option, exact=True)).to_have_count(1)
+    moves = "() => getComputedStyle(document.querySelector('#progress div')).transitionDuration"
+    assert page.evaluate(moves) == "0.3s"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moves) == "0s"
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_unsaved_message_covers_nothing_and_moves_nothing(tmp_path: Path, visit: Visit, width: int) -> None:
-    """Check that the message next to the progress bar covers no text box or button, and moves nothing."""
     folder = clicks_study(tmp_path, **{"explanations = 1": "explanations = 4"})
     visitor = visit(folder, viewport={"width": width, "height": 844})
     visitor.practice()
-    for number in range(1, 7):
-        visitor.where(f"Image {number} of 6")
-        visitor.click((3, 3), (3, 3), (3, 3))
-        visitor.confirm()
-        visitor.after_confirming()
-        if visitor.page.get_by_role("textbox").count():
-            break
+    # The first image is never a check, so it must be explained.
+    visitor.click((3, 3), (3, 3), (3, 3))
+    visitor.confirm()
+    visitor.after_confirming()
     others = visitor.page.locator("textarea, .foot button, .frame, h1, #where")
     before = [one.bounding_box() for one in others.all()]
     visitor.page.route("**/api/events", lambda route: route.abort())
@@ -378,33 +325,8 @@ def test_unsaved_message_covers_nothing_and_moves_nothing(tmp_path: Path, visit:
     visitor.button("Continue").click()
     saving = visitor.page.locator("#saving")
     expect(saving).to_have_text("Not saved yet, trying again …")
-    box = saving.bounding_box()
-    assert box
-    assert box["x"] + box["width"] <= width
+    at = box(saving)
+    assert at["x"] + at["width"] <= width
     assert saving.evaluate("(node) => node.scrollWidth <= node.clientWidth")
-    for other in others.all():
-        place = other.bounding_box()
-        assert place
-        assert place["y"] >= box["y"] + box["height"] or place["x"] + place["width"] <= box["x"]
-
-
-def test_progress_bar_is_not_animated_with_reduced_motion(drawn_study: Path, visit: Visit) -> None:
-    moves = "() => getComputedStyle(document.querySelector('#progress div')).transitionDuration"
-    visitor = visit(drawn_study)
-    visitor.heading("Spot the Ball")
-    assert visitor.page.evaluate(moves) == "0.3s"
-    visitor.page.emulate_media(reduced_motion="reduce")
-    assert visitor.page.evaluate(moves) == "0s"
-
-
-def test_cell_under_the_pointer_is_highlighted(drawn_study: Path, visit: Visit) -> None:
-    visitor = visit(drawn_study)
-    visitor.practice()
-    lit = visitor.page.locator(".lit")
-    visitor.cell(4, 4).hover()
-    expect(lit).to_have_accessible_name("row D, column 4")
-    visitor.cell(4, 5).hover()
-    expect(lit).to_have_count(1)
-    expect(lit).to_have_accessible_name("row D, column 5")
-    visitor.button("Confirm").hover(force=True)
-    expect(lit).to_have_count(0)
+    for place in map(box, others.all()):
+        assert place["y"] >= at["y"] + at["height"] or place["x"] + place["width"] <= at["x"]

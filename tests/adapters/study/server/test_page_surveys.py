@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("playwright", reason="needs Playwright, of the dev extra")
-
-from playwright.sync_api import expect
-
+from scripts.study_messages import messages
 from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
-from tests.adapters.study.browsing import Visitor, choice_study, clicks_study, kinds, stored
+from tests.adapters.study.browsing import Visit, box, choice_study, clicks_study, expect, fits, kinds, stored
 from tests.adapters.study.made import change
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-Visit = Callable[..., Visitor]
+ONE_ATTEMPT = QUIZ.replace("attempts = 2", "attempts = 1")
 
 
 def events_of(folder: Path) -> list[Any]:
@@ -27,83 +23,104 @@ def events_of(folder: Path) -> list[Any]:
     return events
 
 
-def fits(visitor: Visitor) -> None:
-    wide, high = visitor.page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
-    assert wide <= high
-
-
 @pytest.mark.parametrize("width", [390, 1280])
-def test_questionnaires_and_quiz_in_german_are_validated_and_stored(tmp_path: Path, visit: Visit, width: int) -> None:
+def test_german_questionnaires_and_quiz_are_stored_and_show_no_english(
+    tmp_path: Path, visit: Visit, width: int
+) -> None:
     folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ)
     change(folder, {'language = "en"': 'language = "de"'})
     visitor = visit(folder, viewport={"width": width, "height": 844})
-    page = visitor.page
-    terms = page.locator(".terms")
+    page, terms = visitor.page, visitor.page.locator(".terms")
+    seen: list[str] = []
+
+    def look() -> None:
+        seen.extend(page.locator("body").inner_text().splitlines())
+        labels = page.locator("[aria-label]").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+        seen.extend([*labels, page.locator("#live").text_content()])
+
     expect(terms).to_contain_text("Außerdem füllen Sie 2 Fragebögen aus.")
     expect(terms).to_contain_text("Sie haben 2 Versuche; ist keiner davon richtig, endet Ihre Teilnahme.")
+    look()
     page.get_by_role("checkbox").check()
     visitor.button("Teilnehmen").click()
 
     visitor.heading("Über Sie")
-    fits(visitor)
+    fits(page)
     expect(page.get_by_role("group", name="Which?")).to_be_hidden()
     visitor.button("Fortfahren").click()
-    expect(page.locator("#missing-plays")).to_have_text("Bitte beantworten Sie diese Frage.")
-    expect(page.get_by_role("radio", name="Ja")).to_be_focused()
-    page.get_by_role("radio", name="Ja").check()
-    expect(page.locator("#missing-plays")).to_have_text("")
+    missing, yes = page.locator("#missing-plays"), page.get_by_role("radio", name="Ja")
+    expect(missing).to_have_text("Bitte beantworten Sie diese Frage.")
+    expect(yes).to_be_focused()
+    look()
+    yes.check()
+    expect(missing).to_have_text("")
     page.get_by_role("checkbox", name="soccer").check()
-    years = page.get_by_label("For how many years?")
-    for text, told in {
-        "viele": "Bitte geben Sie eine Zahl ein.",
-        "91": "Bitte geben Sie eine Zahl von 0 bis 90 ein.",
-    }.items():
+    years, how = page.get_by_label("For how many years?"), page.get_by_label("How did you learn it?")
+    for text, told in (("viele", "eine Zahl ein."), ("91", "eine Zahl von 0 bis 90 ein.")):
         years.fill(text)
         visitor.button("Fortfahren").click()
-        expect(page.locator("#missing-years")).to_have_text(told)
+        expect(page.locator("#missing-years")).to_have_text(f"Bitte geben Sie {told}")
     years.fill("12,5")
-    page.get_by_label("How did you learn it?").fill("als Kind")
+    how.fill("als Kind")
     # Unsent answers survive a reload.
     page.reload()
     visitor.heading("Über Sie")
-    expect(page.get_by_label("For how many years?")).to_have_value("12.5")
+    expect(years).to_have_value("12.5")
     expect(page.get_by_role("checkbox", name="soccer")).to_be_checked()
     # A hidden question is not answered, even if it had an answer before.
-    page.get_by_label("For how many years?").fill("3")
-    expect(page.get_by_label("How did you learn it?")).to_be_hidden()
+    years.fill("3")
+    expect(how).to_be_hidden()
     visitor.button("Fortfahren").click()
 
     visitor.heading("Anleitung")
+    look()
     visitor.button("Fortfahren").click()
     visitor.heading("Fragen zur Anleitung")
-    fits(visitor)
+    fits(page)
     page.get_by_role("radio", name="the referee").check()
     page.get_by_role("checkbox", name="there is a time limit").check()
     visitor.button("Fortfahren").click()
     expect(page.locator(".note")).to_have_text("Nicht alle Antworten waren richtig. Sie haben noch einen Versuch.")
     expect(page.get_by_role("radio", name="the referee")).not_to_be_checked()
+    look()
     page.get_by_role("radio", name="the ball").check()
     page.get_by_role("checkbox", name="three cells").check()
     page.get_by_role("checkbox", name="chosen again").check()
     visitor.button("Fortfahren").click()
 
     visitor.click((3, 2), (3, 2), (1, 1))
+    look()
+    visitor.click((1, 2))
+    expect(page.locator(".hint")).to_have_text("Drei Felder gewählt. Bestätigen Sie, oder gehen Sie zurück.")
+    look()
     visitor.button("Bestätigen").click()
+    expect(page.locator(".feedback")).to_have_text("Der Ball war in C2. Zwei Ihrer Tipps liegen dort.")
+    look()
     visitor.button("Beginnen").click()
     for number in range(1, 7):
         visitor.where(f"Bild {number} von 6")
-        visitor.click((3, 2), (2, 4), (3, 2))
+        visitor.click((3, 2), (2, 4))
+        look()
+        visitor.click((3, 2))
         visitor.button("Bestätigen").click()
         visitor.after_confirming()
         if page.locator("textarea").count():
+            visitor.button("Fortfahren").click()
+            look()
             page.locator("textarea").fill("Alle schauen dorthin.")
             visitor.button("Fortfahren").click()
     visitor.heading("At the end")
-    fits(visitor)
+    fits(page)
+    look()
     page.get_by_role("radio", name="5").check()
     page.get_by_label("What made it hard?").fill("klein")
     visitor.button("Fortfahren").click()
     visitor.heading("Vielen Dank. Sie sind fertig.")
+    look()
+    assert visitor.only()[0].stage == "finished"
+    english = {one for message in messages() for one in message if " " in one and "{" not in one}
+    assert not {text for text in seen if text and text.strip() in english}
+    assert any("noch zwei" in text.lower() or "noch eins" in text.lower() for text in seen)
 
     surveys = [event.value for event in events_of(folder) if event.kind in ("questionnaire", "quiz")]
     assert surveys[0] == {"name": "background", "answers": {"plays": "yes", "sports": ["soccer"], "years": 3}}
@@ -112,27 +129,21 @@ def test_questionnaires_and_quiz_in_german_are_validated_and_stored(tmp_path: Pa
 
 
 def test_questionnaire_and_failed_quiz_by_keyboard_alone_end_screened_out(tmp_path: Path, visit: Visit) -> None:
-    folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ.replace("attempts = 2", "attempts = 1"))
+    folder = add(clicks_study(tmp_path), QUESTIONNAIRES, ONE_ATTEMPT)
     change(folder, {'url = "': 'screened_code = "SCREENED-9"\nurl = "'})
     visitor = visit(folder)
-    press = visitor.page.keyboard.press
     consent = visitor.page.get_by_role("checkbox")
     expect(consent).to_be_visible()
-    for key in ("Tab", " "):
-        press(key)
+    visitor.press("Tab", " ")
     expect(consent).to_be_checked()
-    for key in ("Tab", "Enter"):
-        press(key)
+    visitor.press("Tab", "Enter")
     visitor.heading("About you")
     # Tab focuses the first radio button, and the arrow key chooses the second.
-    for key in ("Tab", "ArrowDown", "Tab", "Enter"):
-        press(key)
+    visitor.press("Tab", "ArrowDown", "Tab", "Enter")
     visitor.heading("Instructions")
-    for key in ("Tab", "Enter"):
-        press(key)
+    visitor.press("Tab", "Enter")
     visitor.heading("Questions about the instructions")
-    for key in ("Tab", "ArrowDown", "Tab", "Tab", "Tab", " ", "Tab", "Enter"):
-        press(key)
+    visitor.press("Tab", "ArrowDown", "Tab", "Tab", "Tab", " ", "Tab", "Enter")
     visitor.heading("Thank you for your interest.")
     expect(visitor.page.locator("output.code")).to_have_text("SCREENED-9")
     visitor.page.reload()
@@ -142,13 +153,9 @@ def test_questionnaire_and_failed_quiz_by_keyboard_alone_end_screened_out(tmp_pa
 
 
 def test_quiz_failed_offline_leads_back_to_the_instructions(tmp_path: Path, visit: Visit) -> None:
-    folder = add(
-        clicks_study(tmp_path), QUIZ.replace("screened-out", "instructions").replace("attempts = 2", "attempts = 1")
-    )
-    visitor = visit(folder)
+    visitor = visit(add(clicks_study(tmp_path), ONE_ATTEMPT.replace("screened-out", "instructions")))
     page = visitor.page
-    visitor.agree()
-    visitor.heading("Instructions")
+    visitor.agree("Instructions")
     visitor.button("Continue").click()
     page.get_by_role("radio", name="the referee").check()
     page.get_by_role("checkbox", name="three cells").check()
@@ -164,33 +171,30 @@ def test_quiz_failed_offline_leads_back_to_the_instructions(tmp_path: Path, visi
 
 
 def test_full_screen_is_required_and_leaving_it_is_recorded(tmp_path: Path, visit: Visit) -> None:
-    folder = clicks_study(tmp_path, **{"fullscreen = false": "fullscreen = true"})
-    visitor = visit(folder)
-    page, gate = visitor.page, visitor.page.locator("#gate")
+    visitor = visit(clicks_study(tmp_path, **{"fullscreen = false": "fullscreen = true"}))
+    page, gate, back = visitor.page, visitor.page.locator("#gate"), visitor.button("Back to full screen")
     expect(page.locator(".terms")).to_contain_text("The study fills your whole screen.")
-    visitor.agree()
-    visitor.heading("Instructions")
+    visitor.agree("Instructions")
     visitor.until("document.fullscreenElement !== null")
     expect(gate).to_be_hidden()
     page.evaluate("document.exitFullscreen()")
     expect(gate).to_be_visible()
     assert page.evaluate("document.getElementById('main').inert")
-    expect(visitor.button("Back to full screen")).to_be_focused()
-    visitor.button("Back to full screen").click()
+    expect(back).to_be_focused()
+    back.click()
     expect(gate).to_be_hidden()
     visitor.button("Try it").click()
     visitor.ready()
     page.reload()
     expect(gate).to_be_visible()
-    visitor.button("Back to full screen").click()
+    back.click()
     visitor.click((3, 2), (3, 2), (1, 1))
     visitor.confirm()
     visitor.button("Start").click()
-    visitor.images(range(1, 7))
-    visitor.heading("Thank you. You are done.")
+    visitor.finish()
     visitor.until("document.fullscreenElement === null")
     expect(gate).to_be_hidden()
-    changes = [event.value["on"] for event in events_of(folder) if event.kind == "fullscreen"]
+    changes = [event.value["on"] for event in events_of(visitor.folder) if event.kind == "fullscreen"]
     assert changes == [False, True, False, True]
 
 
@@ -200,9 +204,8 @@ def test_window_below_the_minimum_size_blocks_the_study(tmp_path: Path, visit: V
     page, gate = visitor.page, visitor.page.locator("#gate")
     expect(page.locator(".terms")).to_contain_text("Your window must have at least 900 × 500 pixels.")
     visitor.agree()
-    expect(page.locator("#agree-missing")).to_have_text(
-        "Your window is too small for this study. Please make it larger."
-    )
+    too_small = "Your window is too small for this study. Please make it larger."
+    expect(page.locator("#agree-missing")).to_have_text(too_small)
     page.set_viewport_size({"width": 1000, "height": 600})
     visitor.button("Take part").click()
     visitor.heading("Instructions")
@@ -217,35 +220,38 @@ def test_window_below_the_minimum_size_blocks_the_study(tmp_path: Path, visit: V
     expect(phone.page.locator("#agree-missing")).to_contain_text("Your screen is too small for this study.")
 
 
-def test_keys_are_ignored_while_the_window_is_too_small(tmp_path: Path, visit: Visit) -> None:
-    folder = choice_study(tmp_path, **{"min_width = 0": "min_width = 900"})
-    visitor = visit(folder)
-    visitor.agree()
-    visitor.button("Try it").click()
-    visitor.ready()
-    visitor.page.set_viewport_size({"width": 600, "height": 600})
-    expect(visitor.page.locator("#gate")).to_be_visible()
-    visitor.page.keyboard.press("1")
-    visitor.page.set_viewport_size({"width": 1000, "height": 600})
-    expect(visitor.page.locator("#gate")).to_be_hidden()
+def test_keys_are_ignored_while_the_window_is_too_small_and_feedback_can_be_off(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(
+        choice_study(tmp_path, **{"min_width = 0": "min_width = 900", "feedback = true": "feedback = false"})
+    )
+    page, gate = visitor.page, visitor.page.locator("#gate")
+    visitor.try_it()
+    page.set_viewport_size({"width": 600, "height": 600})
+    expect(gate).to_be_visible()
+    visitor.press("1")
+    page.set_viewport_size({"width": 1000, "height": 600})
+    expect(gate).to_be_hidden()
     visitor.saved()
-    assert kinds(events_of(folder)) == ["stage", "stage", "shown"]
+    assert kinds(events_of(visitor.folder)) == ["stage", "stage", "shown"]
+    visitor.press("1")
+    # Without feedback, the answer is not shown.
+    expect(page.locator(".feedback")).to_have_text("Thank you.")
+    visitor.button("Start").click()
+    visitor.where("Image 1 of 4")
 
 
 def test_mouse_path_is_recorded_if_the_study_enables_it(tmp_path: Path, visit: Visit) -> None:
-    folder = clicks_study(tmp_path, **{"mouse = false": "mouse = true"})
-    visitor = visit(folder)
+    visitor = visit(clicks_study(tmp_path, **{"mouse = false": "mouse = true"}))
     expect(visitor.page.locator(".terms")).to_contain_text("The movements of your mouse over the images are recorded.")
     visitor.practice()
-    box = visitor.page.locator(".frame").bounding_box()
-    assert box
+    frame = box(visitor.page.locator(".frame"))
     for share in (0.1, 0.3, 0.5):
-        visitor.page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+        visitor.page.mouse.move(frame["x"] + share * frame["width"], frame["y"] + 0.5 * frame["height"])
         visitor.page.wait_for_timeout(80)
     visitor.images(range(1, 2))
     visitor.where("Image 2 of 6")
     visitor.saved()
-    events = events_of(folder)
+    events = events_of(visitor.folder)
     (path,) = [event for event in events if event.kind == "mouse"]
     points = path.value["points"]
     assert [round(x, -2) for _, x, y in points if 490 <= y <= 510][:3] == [100, 300, 500]

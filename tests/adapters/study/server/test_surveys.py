@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
 from pathlib import Path
 from typing import Any
 
-import httpx
 import polars as pl
 import pytest
 
 from spotball_adapters.study.server.wire import MAX_POINTS
 from spotball_adapters.study.setup.check import check
+from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.store import reading
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError
 from tests.adapters.study.asked import PLAYER, QUESTIONNAIRES, QUIZ, RIGHT, WRONG, add
-from tests.adapters.study.made import Person, body, change, running, sent, study
-from tests.adapters.study.people import command
+from tests.adapters.study.made import Person, change, people, rewrite, sent, study
+from tests.adapters.study.stored import command
+from tests.conftest import ROOT
 from tests.failures import raises
 
-CLIENTS: list[httpx.Client] = []
-"""The clients of a test, which are closed at its end."""
+QUESTIONS = (ROOT / "docs/how-to/study-questions.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```toml\n(.*?)```", QUESTIONS, re.DOTALL)
 
 
 @pytest.fixture
@@ -30,33 +32,9 @@ def asked(tmp_path: Path) -> Path:
     return add(study(tmp_path, images=2, checks=1, changes=changes), QUESTIONNAIRES, QUIZ)
 
 
-@pytest.fixture
-def url(asked: Path) -> Iterator[str]:
-    with running(asked, password="secret") as address:
-        yield address
-
-
-@pytest.fixture(autouse=True)
-def _clients_are_closed() -> Iterator[None]:
-    yield
-    while CLIENTS:
-        CLIENTS.pop().close()
-
-
-def newcomer(url: str) -> Person:
-    CLIENTS.append(httpx.Client(base_url=url))
-    return Person(CLIENTS[-1])
-
-
-def someone(url: str) -> Person:
-    person = newcomer(url)
-    person.start()
-    return person
-
-
 def refused(person: Person, kind: str, **value: Any) -> str:
-    response = person.post(sent(person.state["seq"] + 1, kind, **value))
-    assert response.status_code == 422
+    response = person.send(kind, **value)
+    assert response.status_code == 422, value
     return str(response.json()["error"])
 
 
@@ -70,94 +48,86 @@ def whole(person: Person, effort: dict[str, Any]) -> None:
     for item in person.state["practice"]:
         person.answer(item)
     person.do("stage", stage="practice")
-    for item in person.state["trials"]:
-        person.answer(item)
+    person.finish()
     person.do("questionnaire", name="effort", answers=effort)
 
 
-def test_questionnaires_and_quiz_are_taken_and_exported(url: str, asked: Path, tmp_path: Path) -> None:
-    described = httpx.get(f"{url}/api/study").json()
-    assert [one["name"] for one in described["questionnaires"]] == ["background", "effort"]
-    assert described["questionnaires"][0]["questions"][0]["options"][0] == {"value": "yes", "text": "Yes"}
-    assert "right" not in str(described["quiz"])
-
-    person = someone(url)
-    assert (person.state["stage"], person.state["questionnaire"]) == ("before", "background")
-    assert "the questionnaire effort cannot" in refused(person, "questionnaire", name="effort", answers={"hard": 1})
-    assert "the current stage is before" in refused(person, "stage", stage="instructions")
-    assert "years: expected" in refused(
-        person, "questionnaire", name="background", answers={"plays": "yes", "sports": ["soccer"], "years": 1e6}
-    )
-    person.do("questionnaire", name="background", answers=PLAYER)
-    assert person.reload()["stage"] == "instructions"
-    assert person.state["survey"] == PLAYER
-    assert "the stage is instructions" in refused(person, "quiz", answers=RIGHT)
-    person.do("stage", stage="instructions")
-    assert person.reload()["quiz"] == {"attempts": 0, "left": 2, "passed": False}
-    person.do("quiz", answers=WRONG)
-    assert person.reload()["quiz"] == {"attempts": 1, "left": 1, "passed": False}
-    assert person.state["stage"] == "quiz"
-    whole(person, {"hard": 4, "why": "=the ball is small"})
-    assert person.reload()["stage"] == "finished"
-    assert "cannot be filled in now" in refused(person, "questionnaire", name="effort", answers={"hard": 1})
-
-    command("export", asked, "--out", tmp_path / "out", "--keep-all")
-    (row,) = pl.read_csv(tmp_path / "out/questionnaires.csv").rows(named=True)
-    assert row == {
-        "participant": person.state["participant"],
-        "plays": "yes",
-        "sports": "soccer | other",
-        "years": 12.5,
-        "how": 'Às a child, "at" home',
-        "hard": 4,
-        # The quote prevents spreadsheets from reading the text as a formula.
-        "why": "'=the ball is small",
-    }
-    quiz = pl.read_csv(tmp_path / "out/quiz.csv")
-    assert quiz.select("attempt", "question", "right").rows() == [
-        (1, "task", False),
-        (1, "cells", False),
-        (2, "task", True),
-        (2, "cells", True),
-    ]
-    (person_row,) = pl.read_csv(tmp_path / "out/participants.csv").rows(named=True)
-    assert (person_row["quiz_attempts"], person_row["screened_out"]) == (2, False)
+def exported(folder: Path, name: str) -> pl.DataFrame:
+    """Export all participants, and read one of the tables."""
+    command("export", folder, "--out", folder / "out", "--keep-all")
+    return pl.read_csv(folder / "out" / name)
 
 
-def test_failing_the_quiz_ends_the_participation(url: str, asked: Path, tmp_path: Path) -> None:
-    person = someone(url)
-    to_quiz(person)
-    for _ in range(2):
+def test_questionnaires_and_quiz_are_taken_and_exported(asked: Path) -> None:
+    with people(asked, None) as (person,):
+        described = person.client.get("/api/study").json()
+        assert [one["name"] for one in described["questionnaires"]] == ["background", "effort"]
+        assert described["questionnaires"][0]["questions"][0]["options"][0] == {"value": "yes", "text": "Yes"}
+        assert "right" not in str(described["quiz"])
+
+        person.start()
+        assert (person.state["stage"], person.state["questionnaire"]) == ("before", "background")
+        assert "the questionnaire effort cannot" in refused(person, "questionnaire", name="effort", answers={"hard": 1})
+        assert "the current stage is before" in refused(person, "stage", stage="instructions")
+        wrong = {"plays": "yes", "sports": ["soccer"], "years": 1e6}
+        assert "years: expected" in refused(person, "questionnaire", name="background", answers=wrong)
+        person.do("questionnaire", name="background", answers=PLAYER)
+        assert person.reload()["stage"] == "instructions"
+        assert person.state["survey"] == PLAYER
+        assert "the stage is instructions" in refused(person, "quiz", answers=RIGHT)
+        person.do("stage", stage="instructions")
+        assert person.reload()["quiz"] == {"attempts": 0, "left": 2, "passed": False}
         person.do("quiz", answers=WRONG)
-    state = person.reload()
-    assert (state["stage"], state["completion"], state["debriefing"]) == ("screened", {"code": "SCREENED"}, None)
-    for kind, value in (("quiz", {"answers": RIGHT}), ("stage", {"stage": "instructions"}), ("away", {"ms": 1.0})):
-        refused(person, kind, **value)
-    other = someone(url)
-    to_quiz(other)
-    whole(other, {"hard": 1})
-    command("export", asked, "--out", tmp_path / "out", "--keep-all")
-    rows = {row["participant"]: row for row in pl.read_csv(tmp_path / "out/participants.csv").rows(named=True)}
-    assert rows[person.state["participant"]]["excluded"] == "screened-out"
-    assert rows[person.state["participant"]]["screened_out"]
-    assert "screened out" in httpx.get(f"{url}/admin", auth=("admin", "secret")).text
+        assert person.reload()["quiz"] == {"attempts": 1, "left": 1, "passed": False}
+        assert person.state["stage"] == "quiz"
+        whole(person, {"hard": 4, "why": "=the ball is small"})
+        assert person.reload()["stage"] == "finished"
+        assert "cannot be filled in now" in refused(person, "questionnaire", name="effort", answers={"hard": 1})
+
+    (row,) = exported(asked, "questionnaires.csv").rows(named=True)
+    # The quote prevents spreadsheets from reading the text as a formula.
+    answers = {**PLAYER, "sports": "soccer | other", "hard": 4, "why": "'=the ball is small"}
+    assert row == {"participant": person.state["participant"], **answers}
+    quiz = exported(asked, "quiz.csv")
+    rows = [(1, "task", False), (1, "cells", False), (2, "task", True), (2, "cells", True)]
+    assert quiz.select("attempt", "question", "right").rows() == rows
+    (row,) = exported(asked, "participants.csv").rows(named=True)
+    assert (row["quiz_attempts"], row["screened_out"]) == (2, False)
+
+
+def test_failing_the_quiz_ends_the_participation(asked: Path) -> None:
+    with people(asked, None, None, password="secret") as (person, other):
+        for one in (person, other):
+            one.start()
+            to_quiz(one)
+        for _ in range(2):
+            person.do("quiz", answers=WRONG)
+        state = person.reload()
+        assert (state["stage"], state["completion"], state["debriefing"]) == ("screened", {"code": "SCREENED"}, None)
+        for kind, value in (("quiz", {"answers": RIGHT}), ("stage", {"stage": "instructions"}), ("away", {"ms": 1.0})):
+            refused(person, kind, **value)
+        whole(other, {"hard": 1})
+        assert "screened out" in person.client.get("/admin", auth=("admin", "secret")).text
+    rows = {row["participant"]: row for row in exported(asked, "participants.csv").rows(named=True)}
+    row = rows[person.state["participant"]]
+    assert (row["excluded"], row["screened_out"]) == ("screened-out", True)
 
 
 def test_screened_out_participants_free_their_place(tmp_path: Path) -> None:
     folder = add(study(tmp_path, images=2, checks=1, changes={"per_list = 0": "per_list = 1"}), QUIZ)
-    with running(folder) as url:
-        person = someone(url)
+    with people(folder, None, None) as (person, other):
+        person.start()
         person.do("stage", stage="instructions")
-        assert newcomer(url).start().status_code == 410
+        assert other.start().status_code == 410
         for _ in range(2):
             person.do("quiz", answers=WRONG)
-        assert newcomer(url).start().status_code == 200
+        assert other.start().status_code == 200
 
 
 def test_failing_the_quiz_leads_back_to_the_instructions(asked: Path) -> None:
     change(asked, {'failure = "screened-out"': 'failure = "instructions"'})
-    with running(asked) as url:
-        person = someone(url)
+    with people(asked, None) as (person,):
+        person.start()
         to_quiz(person)
         for attempt in range(1, 5):
             person.do("quiz", answers=WRONG)
@@ -170,55 +140,44 @@ def test_failing_the_quiz_leads_back_to_the_instructions(asked: Path) -> None:
         assert person.state["quiz"] == {"attempts": 5, "left": 1, "passed": True}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"name": "background", "answers": {"plays": True}},
-        {"name": "background", "answers": {"plays": None}},
-        {"name": "background", "answers": {"plays": {"a": 1}}},
-        {"name": "background", "answers": {"plays": [["yes"]]}},
-        {"name": "background", "answers": {"plays": "x" * 2001}},
-        {"name": "background", "answers": {f"q{n}": "yes" for n in range(101)}},
-        {"name": "background", "answers": {"plays": ["yes"] * 51}},
-        {"name": "background", "answers": {"pl ays": "yes"}},
-        {"name": "background"},
-        {"answers": {"plays": "no"}},
-        {"name": "background", "answers": {"plays": "no"}, "more": 1},
-        {"name": "../background", "answers": {"plays": "no"}},
-    ],
-)
-def test_malformed_answers_are_rejected_and_not_stored(url: str, asked: Path, value: Any) -> None:
-    person = someone(url)
-    refused(person, "questionnaire", **value)
-    with reading(asked) as reader:
+def test_malformed_answers_are_rejected_and_invalid_characters_repaired(asked: Path) -> None:
+    with people(asked, None) as (person,), reading(asked) as reader:
+        person.start()
+        for answers in (
+            {"plays": True},
+            {"plays": None},
+            {"plays": {"a": 1}},
+            {"plays": [["yes"]]},
+            {"plays": "x" * 2001},
+            {f"q{n}": "yes" for n in range(101)},
+            {"plays": ["yes"] * 51},
+            {"pl ays": "yes"},
+        ):
+            refused(person, "questionnaire", name="background", answers=answers)
+        refused(person, "questionnaire", name="background")
+        refused(person, "questionnaire", answers={"plays": "no"})
+        refused(person, "questionnaire", name="background", answers={"plays": "no"}, more=1)
+        refused(person, "questionnaire", name="../background", answers={"plays": "no"})
         assert [event.kind for event in reader.events(1)] == ["stage"]
 
-
-def test_text_answers_with_invalid_characters_are_repaired(url: str, asked: Path) -> None:
-    person = someone(url)
-    event = sent(2, "questionnaire", name="background", answers={**PLAYER, "how": "half \ud83d and \x00 nul"})
-    headers = {"content-type": "application/json"}
-    assert person.client.post("/api/events", content=body({"events": [event]}), headers=headers).status_code == 200
-    with reading(asked) as reader:
+        event = sent(2, "questionnaire", name="background", answers={**PLAYER, "how": "half \ud83d and \x00 nul"})
+        content, headers = json.dumps({"events": [event]}), {"content-type": "application/json"}
+        assert person.client.post("/api/events", content=content, headers=headers).status_code == 200
         assert reader.events(1)[-1].value["answers"]["how"].startswith("half ")
-
-
-def test_change_of_questions_after_the_first_participant_is_an_error(asked: Path) -> None:
-    with running(asked) as url:
-        someone(url)
-    change(asked, {"How hard was it?": "Was it hard?"})
-    with raises(OptionError, "different-settings"), running(asked):
-        pass
 
 
 def test_questionnaires_are_read_from_a_separate_file(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2, changes={"\ntitle = ": '\nquestionnaires = { file = "asked.toml" }\ntitle = '})
-    (folder / "asked.toml").write_text(QUESTIONNAIRES, encoding="utf-8")
-    assert [one.name for one in load(folder).config.questionnaires] == ["background", "effort"]
-    (folder / "asked.toml").write_text(QUESTIONNAIRES + "\nmore = 1\n[other]\n", encoding="utf-8")
+    asked = folder / "asked.toml"
+    asked.write_text(QUESTIONNAIRES, encoding="utf-8")
+    design = load(folder)
+    assert [one.name for one in design.config.questionnaires] == ["background", "effort"]
+    # They may not change after the first participant began.
+    assert design.parts["questionnaires"] == [one.model_dump(mode="json") for one in design.config.questionnaires]
+    asked.write_text(QUESTIONNAIRES + "\nmore = 1\n[other]\n", encoding="utf-8")
     with raises(InputError, "invalid-value:questionnaires"):
         load(folder)
-    (folder / "asked.toml").unlink()
+    asked.unlink()
     with raises(InputError, "invalid-value:questionnaires"):
         load(folder)
 
@@ -233,57 +192,61 @@ def test_check_reports_problems_of_questions(asked: Path) -> None:
 
 
 def test_mouse_path_is_rejected_if_the_study_does_not_record_it(tmp_path: Path) -> None:
-    folder = study(tmp_path, images=2, checks=1)
-    with running(folder) as url:
-        person = someone(url)
-        person.to_trials()
-        person.do("shown", 0)
-        answer = person.post(sent(person.state["seq"] + 1, "mouse", 0, 5.0, points=[[1, 2, 3]]))
+    with people(study(tmp_path, images=2, checks=1), None) as (person,):
+        person.begin().do("shown", 0)
+        answer = person.send("mouse", 0, 5.0, points=[[1, 2, 3]])
         assert (answer.status_code, answer.json()["error"]) == (422, "this study does not record mouse paths")
 
 
 def test_mouse_paths_are_limited_and_exported_to_a_separate_file(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2, checks=1, changes={"mouse = false": "mouse = true"})
-    with running(folder) as url:
-        assert httpx.get(f"{url}/api/study").json()["records"]["mouse"] is True
-        person = someone(url)
-        person.to_trials()
-        person.do("shown", 0)
+    with people(folder, None) as (person,):
+        assert person.client.get("/api/study").json()["records"]["mouse"] is True
+        person.begin().do("shown", 0)
         for points in ([], [[0, 0, 0]] * (MAX_POINTS + 1), [[0, 0.5, 0]], [[0, 0]], [[-1, 0, 0]], [[0, 2001, 0]]):
-            assert person.post(sent(person.state["seq"] + 1, "mouse", 0, 5.0, points=points)).status_code == 422
+            assert person.send("mouse", 0, 5.0, points=points).status_code == 422
         for _ in range(5):
             person.do("mouse", 0, 5.0, points=[[0, 500, 250], [50, -1000, 2000]])
-        answer = person.post(sent(person.state["seq"] + 1, "mouse", 0, 5.0, points=[[1, 2, 3]]))
+        answer = person.send("mouse", 0, 5.0, points=[[1, 2, 3]])
         assert "this trial already has the maximum of 5 paths" in answer.json()["error"]
-        for item in person.state["trials"]:
-            person.answer(item)
-    command("export", folder, "--out", tmp_path / "out", "--keep-all")
-    mouse = pl.read_csv(tmp_path / "out/mouse.csv")
+        person.finish()
+    mouse = exported(folder, "mouse.csv")
     assert mouse.columns == ["participant", "order", "sport", "image", "path", "milliseconds", "x", "y"]
-    assert mouse.select("order", "path", "milliseconds", "x", "y").rows()[:2] == [
-        (1, 1, 0, 0.5, 0.25),
-        (1, 1, 50, -1, 2),
-    ]
+    points = [(1, 1, 0, 0.5, 0.25), (1, 1, 50, -1, 2)]
+    assert mouse.select("order", "path", "milliseconds", "x", "y").rows()[:2] == points
     assert mouse["path"].unique().sort().to_list() == [1, 2, 3, 4, 5]
 
 
 def test_full_screen_and_window_size_are_exported_and_can_exclude(tmp_path: Path) -> None:
     changes = {"fullscreen = false": "fullscreen = true", "min_width = 0": "min_width = 1300"}
     folder = study(tmp_path, images=2, checks=1, changes=changes)
-    with running(folder) as url:
-        person = someone(url)
-        person.do("fullscreen", on=False)
-        person.do("fullscreen", on=True)
+    with people(folder, None) as (person,):
+        person.start()
+        for on in (False, True):
+            person.do("fullscreen", on=on)
         person.to_trials()
-        for item in person.state["trials"]:
-            person.answer(item)
+        person.finish()
         refused(person, "fullscreen", on=False)
-    command("export", folder, "--out", tmp_path / "out", "--keep-all")
-    (row,) = pl.read_csv(tmp_path / "out/participants.csv").rows(named=True)
+    (row,) = exported(folder, "participants.csv").rows(named=True)
     assert (row["times_left_fullscreen"], row["small_windows"]) == (1, 3)
     assert (row["flag_fullscreen"], row["flag_small_window"]) == (True, True)
     # The columns are always exported, but they exclude only if study.toml names the rules.
     assert row["excluded"] is None
     change(folder, {"also = []": 'also = ["fullscreen", "small-window"]'})
-    command("export", folder, "--out", tmp_path / "out", "--keep-all")
-    assert pl.read_csv(tmp_path / "out/participants.csv")["excluded"].to_list() == ["fullscreen small-window"]
+    assert exported(folder, "participants.csv")["excluded"].to_list() == ["fullscreen small-window"]
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.startswith(("[[questionnaires]]", "[quiz]"))])
+def test_documented_question_tables_are_accepted(tmp_path: Path, block: str) -> None:
+    folder = study(tmp_path, images=2)
+    with (folder / CONFIG).open("a", encoding="utf-8") as file:
+        file.write(block)
+    design = load(folder)
+    assert design.surveys.questionnaires or design.surveys.quiz
+
+
+def test_documented_display_table_replaces_the_table_of_init(tmp_path: Path) -> None:
+    (block,) = (block for block in BLOCKS if block.startswith("[display]"))
+    folder = study(tmp_path, images=2)
+    rewrite(folder / CONFIG, r"\[display\]\n.*?min_height = 0\n", block, flags=re.DOTALL)
+    assert read_config(folder).display.min_height == 600

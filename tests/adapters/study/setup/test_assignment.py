@@ -1,9 +1,10 @@
-"""Test the order of trials and the balance of lists for any seed, and their uniformity."""
+"""Test the order of trials, the lists of a choice study, and the balance of lists, for any seed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,23 +12,22 @@ from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
 from spotball_adapters.study.setup.assignment import choose_list, draw_trials, seed_of
+from spotball_adapters.study.setup.choice_lists import dealt, lists_of_stimuli
 from spotball_adapters.study.setup.config import ListConfig
+from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
+from spotball_core.gaze.power.observers import factorial_design
+
+DESIGN = factorial_design()
 
 
 def listed(images: int, checks: int, practice: int = 1) -> ListConfig:
-    return ListConfig(
-        name="soccer",
-        sport="soccer",
-        images=tuple(f"i{n}" for n in range(images)),
-        checks=tuple(f"c{n}" for n in range(checks)),
-        practice=tuple(f"p{n}" for n in range(practice)),
-    )
+    sizes = {"images": images, "checks": checks, "practice": practice}
+    names = {field: tuple(f"{field[0]}{n}" for n in range(size)) for field, size in sizes.items()}
+    return ListConfig(name="soccer", sport="soccer", **names)
 
 
 @given(st.data(), st.integers(1, 60), st.integers(0, 2**63 - 1), st.integers(0, 70))
-def test_checks_are_never_first_and_never_adjacent(
-    data: st.DataObject, images: int, seed: int, explanations: int
-) -> None:
+def test_checks_are_neither_first_nor_adjacent(data: st.DataObject, images: int, seed: int, explanations: int) -> None:
     checks = data.draw(st.integers(0, images))
     shown = listed(images, checks)
     trials = draw_trials(shown, seed, explanations=explanations)
@@ -75,25 +75,78 @@ def test_options_are_complete_and_shuffled_uniformly() -> None:
     assert chisquare(list(firsts.values())).pvalue > 0.001
 
 
-class TestBalance:
-    @pytest.mark.parametrize("n", [3, 4, 50, 150])
-    def test_choose_list_keeps_list_sizes_within_one(self, n: int) -> None:
-        held = dict.fromkeys(["a", "b", "c"], 0)
-        for number in range(n):
-            held[choose_list(held, seed_of(0, str(number)))] += 1
+def test_choose_list_keeps_list_sizes_within_one() -> None:
+    held = dict.fromkeys(["a", "b", "c"], 0)
+    for number in range(150):
+        held[choose_list(held, seed_of(0, str(number)))] += 1
         assert max(held.values()) - min(held.values()) <= 1
 
-    def test_choose_list_breaks_ties_at_random_by_seed(self) -> None:
-        held = {"a": 1, "b": 1, "c": 1, "d": 2}
-        found = Counter(choose_list(held, seed) for seed in range(3000))
-        assert set(found) == {"a", "b", "c"}
-        assert chisquare(list(found.values())).pvalue > 0.001
-        assert [choose_list(held, seed) for seed in range(50)] == [choose_list(held, seed) for seed in range(50)]
+
+def test_choose_list_breaks_ties_at_random_by_seed() -> None:
+    held = {"a": 1, "b": 1, "c": 1, "d": 2}
+    chosen, again = ([choose_list(held, seed) for seed in range(3000)] for _ in range(2))
+    assert chosen == again
+    assert set(chosen) == {"a", "b", "c"}
+    assert chisquare(list(Counter(chosen).values())).pvalue > 0.001
 
 
 def test_seeds_differ_by_study_and_participant() -> None:
-    seeds = {seed_of(study, name) for study in range(20) for name in ("a", "b", "c")}
+    seeds, again = ({seed_of(study, name) for study in range(20) for name in ("a", "b", "c")} for _ in range(2))
+    assert seeds == again
     assert len(seeds) == 60
     assert all(0 <= seed < 2**63 for seed in seeds)
-    assert seed_of(0, "k7m2q9xd") == seed_of(0, "k7m2q9xd")
     assert np.std([seed / 2**63 for seed in seeds]) > 0.2
+
+
+def photo(name: str, **more: object) -> Stimulus:
+    fields = {"objects": ("cup", "pen"), "view": "front", "proximity": 1, "gaze_target": "pen", **more}
+    return Stimulus.model_validate({"stimulus_id": name, **fields})
+
+
+def test_dealt_balances_conditions_in_an_example_made_by_hand() -> None:
+    # Four natural and two congruent photos make two lists, each of two natural and one congruent photo.
+    photos = [photo(name) for name in "abcd"] + [photo(name, head_target="pen") for name in "yz"]
+    first, second = dealt(photos, 3)
+    assert sorted(first + second) == sorted("abcdyz")
+    assert [len(set(one) & set("yz")) for one in (first, second)] == [1, 1]
+
+
+@given(st.lists(st.sampled_from(DESIGN), min_size=1, max_size=120, unique=True), st.integers(1, 50), st.integers(0, 9))
+def test_dealt_uses_each_photo_once_and_balances_all_kinds(photos: list[Stimulus], per_list: int, seed: int) -> None:
+    lists = dealt(photos, per_list, seed)
+    assert sorted(name for one in lists for name in one) == sorted(one.stimulus_id for one in photos)
+    sizes = [len(one) for one in lists]
+    assert max(sizes) <= per_list
+    assert max(sizes) - min(sizes) <= 1
+    assert len(lists) == -(-len(photos) // per_list)
+    kinds = {one.stimulus_id: (one.condition, len(one.objects), one.proximity, one.view) for one in photos}
+    counts = [Counter(kinds[name] for name in one) for one in lists]
+    for each in set(kinds.values()):
+        numbers = [count[each] for count in counts]
+        assert max(numbers) - min(numbers) <= 1
+
+
+def test_lists_of_stimuli_follow_list_ids_unless_per_list_is_given() -> None:
+    photos = [photo("a", list_id=7), photo("b", list_id=3), photo("c", list_id=7), photo("d")]
+    checks = [photo(name, attention_check=True) for name in "wxyz"]
+    seven, three = lists_of_stimuli([*photos, *checks])[::-1]
+    assert (seven.name, seven.images, three.name, three.images) == ("list-7", ("a", "c"), "list-3", ("b",))
+    assert {one.checks for one in (seven, three)} == {("w", "x", "y", "z")}
+    assert {one.practice for one in (seven, three)} == {("w", "x", "y")}
+    (all_of_them,) = lists_of_stimuli(photos, per_list=4)
+    assert sorted(all_of_them.images) == ["a", "b", "c", "d"]
+    assert lists_of_stimuli(checks) == []
+
+
+def test_dealt_depends_only_on_the_seed_and_lists_without_list_ids_have_at_most_45_photos() -> None:
+    one, again, other = (dealt(DESIGN, 45, seed) for seed in (1, 1, 2))
+    assert one == again != other
+    # 1,368 = 31 * 44 + 4.
+    assert [len(one.images) for one in lists_of_stimuli(DESIGN)] == [45] * 4 + [44] * 27
+
+
+@pytest.mark.real
+def test_lists_of_the_published_stimuli_have_45_photos(gaze_data: Path) -> None:
+    lists = lists_of_stimuli(read_stimuli(gaze_data / "stimuli_1743457603.csv"))
+    assert [(len(one.images), len(one.checks), len(one.practice)) for one in lists] == [(45, 7, 3)] * 20
+    assert len({image for one in lists for image in one.images}) == 900

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,10 @@ from PIL import Image
 from spotball_adapters.study.setup.check import check
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.init import init_study
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import OptionError
 from spotball_core.io.scenes import read_scenes, write_scenes
 from tests.adapters.run_process import here
-from tests.adapters.study.made import change, choices, dataset
+from tests.adapters.study.made import change, choices, dataset, rewrite
 from tests.failures import raises
 
 READY = {
@@ -25,30 +24,29 @@ READY = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    init_study(dataset(tmp_path / "data", images=12), tmp_path / "study")
+def data(tmp_path: Path) -> Path:
+    return dataset(tmp_path / "data", images=12)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, data: Path) -> Path:
+    init_study(data, tmp_path / "study")
     return tmp_path / "study"
 
 
-def test_check_of_a_new_study_lists_placeholders_and_completion(folder: Path) -> None:
+def test_check_lists_placeholders_and_completion_until_they_are_filled_in(folder: Path) -> None:
     done = here("study", "check", str(folder))
     assert done.returncode == 1
-    said = [line.removeprefix(f"{folder / CONFIG}: ") for line in done.stdout.splitlines()]
-    assert said == [
+    to_fill_in = "NAME, INSTITUTION, EMAIL"
+    fields = {"texts.consent": to_fill_in, "texts.debriefing": to_fill_in, "pay.base": "AMOUNT"}
+    assert [line.removeprefix(f"{folder / CONFIG}: ") for line in done.stdout.splitlines()] == [
         *(
             f"{field}: the text still contains placeholders: {words}. Replace them with your own text"
-            for field, words in (
-                ("texts.consent", "NAME, INSTITUTION, EMAIL"),
-                ("texts.debriefing", "NAME, INSTITUTION, EMAIL"),
-                ("pay.base", "AMOUNT"),
-            )
+            for field, words in fields.items()
         ),
         "completion: there is no `url` or `code`, so participants cannot prove that they finished. Add one of them",
     ]
     assert done.stderr == "4 problems: the study is not ready for participants\n"
-
-
-def test_check_of_a_ready_study_reports_no_problems(folder: Path) -> None:
     change(folder, READY)
     done = here("study", "check", str(folder))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{folder} is ready for participants\n")
@@ -56,8 +54,7 @@ def test_check_of_a_ready_study_reports_no_problems(folder: Path) -> None:
 
 def test_check_reports_a_choice_study_without_attention_checks(tmp_path: Path) -> None:
     folder = choices(tmp_path)
-    text = (folder / CONFIG).read_text(encoding="utf-8")
-    (folder / CONFIG).write_text(re.sub(r"^checks = \[.*", "checks = []", text, flags=re.MULTILINE), encoding="utf-8")
+    rewrite(folder / CONFIG, r"^checks = \[.*", "checks = []")
     missing = "there is no attention check. Add photos with an obvious answer to `checks`"
     assert [line.endswith(missing) for line in check(folder)].count(True) == 2
 
@@ -65,11 +62,10 @@ def test_check_reports_a_choice_study_without_attention_checks(tmp_path: Path) -
 def test_check_reports_images_without_ball_cells(folder: Path) -> None:
     change(folder, READY)
     path = folder.parent / "data/scenes.jsonl"
-    first = set(read_config(folder).lists[0].images[:2])
-    changed = [
-        scene.model_copy(update={"ball_cells": None}) if scene.image in first else scene for scene in read_scenes(path)
-    ]
-    write_scenes(changed, path)
+    first = read_config(folder).lists[0].images[:2]
+    write_scenes(
+        [one.model_copy(update={"ball_cells": None}) if one.image in first else one for one in read_scenes(path)], path
+    )
     (line,) = check(folder)
     assert line.endswith("2 images without ball cells in scenes.jsonl cannot earn a bonus: 1; 3. Remove these images")
 
@@ -91,13 +87,10 @@ def test_check_reports_images_without_ball_cells(folder: Path) -> None:
 )
 def test_check_reports_the_problem_in_study_toml(folder: Path, pattern: str, becomes: str, said: str) -> None:
     change(folder, {**READY, "explanations = 10": "explanations = 1"})
-    text = (folder / CONFIG).read_text(encoding="utf-8")
     if "14" in becomes:
         # Image 14 must not be a check anymore, but its ball is visible.
-        text = re.sub(r"^checks = \[.*", 'checks = ["13"]', text, flags=re.MULTILINE)
-    text, n = re.subn(rf"^{pattern}" if "14" not in pattern else pattern, becomes, text, flags=re.MULTILINE)
-    assert n >= 1
-    (folder / CONFIG).write_text(text, encoding="utf-8")
+        rewrite(folder / CONFIG, r"^checks = \[.*", 'checks = ["13"]')
+    rewrite(folder / CONFIG, rf"^{pattern}" if "14" not in pattern else pattern, becomes)
     (line,) = check(folder)
     start, *values = said.split("... ")
     assert line.startswith(f"{folder / CONFIG}: {start}")
@@ -114,8 +107,13 @@ def test_check_reports_a_practice_image_that_is_shown_again(folder: Path) -> Non
 def test_check_without_study_toml_reports_the_missing_file(tmp_path: Path) -> None:
     (line,) = check(tmp_path)
     assert line.startswith(f"{tmp_path / CONFIG}: ")
-    with raises(InputError, "missing-file:file"):
-        read_config(tmp_path)
+
+
+def originals(folder: Path, *names: object) -> Path:
+    folder.mkdir(parents=True)
+    for name in names:
+        Image.new("RGB", (640, 360), "white").save(folder / f"{name}.jpg")
+    return folder
 
 
 class TestExample:
@@ -124,23 +122,14 @@ class TestExample:
     def test_example_without_originals_is_drawn_and_marked_as_synthetic(self, folder: Path) -> None:
         example = read_config(folder).example
         assert example is not None
-        assert example.synthetic
-        assert example.with_ball == "example-with-ball.png"
+        assert (example.synthetic, example.with_ball) == (True, "example-with-ball.png")
         assert (folder / "example-with-ball.png").read_bytes() != (folder / "example-without-ball.png").read_bytes()
 
-    def originals(self, folder: Path, names: list[str]) -> Path:
-        folder.mkdir(parents=True)
-        for name in names:
-            Image.new("RGB", (640, 360), "white").save(folder / f"{name}.jpg")
-        return folder
-
     @pytest.mark.parametrize("images", [None, 8])
-    def test_example_uses_an_original_and_an_image_no_participant_sees(
-        self, tmp_path: Path, images: int | None
-    ) -> None:
-        data = dataset(tmp_path / "data", images=12)
-        originals = self.originals(tmp_path / "originals", [str(number) for number in range(1, 13)])
-        config = init_study(data, tmp_path / "study", originals=originals, images=images)
+    def test_example_uses_an_original_and_an_unseen_image(self, tmp_path: Path, data: Path, images: int | None) -> None:
+        config = init_study(
+            data, tmp_path / "study", originals=originals(tmp_path / "originals", *range(1, 13)), images=images
+        )
         (one,) = config.lists
         assert len(one.images) == (images or 10)
         assert config.example is not None
@@ -150,15 +139,13 @@ class TestExample:
         (name,) = [n for n in range(1, 15) if (data / f"images/soccer/{n}.png").read_bytes() == copied]
         assert str(name) not in {*one.images, *one.practice, *one.checks}
 
-    def test_example_uses_originals_in_the_with_ball_folder_of_the_dataset(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data", images=12)
-        self.originals(data / "with_ball/soccer", [str(number) for number in range(1, 13)])
+    def test_example_uses_originals_in_the_with_ball_folder_of_the_dataset(self, tmp_path: Path, data: Path) -> None:
+        originals(data / "with_ball/soccer", *range(1, 13))
         example = init_study(data, tmp_path / "study").example
         assert example is not None
         assert not example.synthetic
 
-    def test_example_prefers_the_example_pair_of_the_dataset(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data", images=12)
+    def test_example_prefers_the_example_pair_of_the_dataset(self, tmp_path: Path, data: Path) -> None:
         for name in ("with", "without"):
             Image.new("RGB", (64, 36)).save(data / f"images/example-{name}-ball.png")
         config = init_study(data, tmp_path / "study")
@@ -166,11 +153,9 @@ class TestExample:
         assert config.example.without_ball == "images/example-without-ball.png"
         assert len(config.lists[0].images) == 11
 
-    def test_missing_or_unrelated_originals_are_an_error(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data", images=12)
+    def test_missing_or_unrelated_originals_are_an_error(self, tmp_path: Path, data: Path) -> None:
         with raises(OptionError, "missing-file:--originals"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
-        others = self.originals(tmp_path / "originals", ["77"])
         with raises(OptionError, "invalid-option"):
-            init_study(data, tmp_path / "study", originals=others)
+            init_study(data, tmp_path / "study", originals=originals(tmp_path / "originals", 77))
         assert not (tmp_path / "study").exists()

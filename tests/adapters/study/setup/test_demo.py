@@ -14,6 +14,8 @@ from spotball_core.synthetic.pictures import draw_scene
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need the study extra")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,7 +27,6 @@ def pixels(path: Path) -> np.ndarray:
         return np.asarray(image.convert("RGB"))
 
 
-@pytest.mark.slow
 def test_demo_study_has_synthetic_sports_lists_and_texts(folder: Path) -> None:
     design = load(folder)
     config = design.config
@@ -42,7 +43,6 @@ def test_demo_study_has_synthetic_sports_lists_and_texts(folder: Path) -> None:
         assert TO_FILL_IN not in text
 
 
-@pytest.mark.slow
 def test_demo_study_shows_the_ball_only_in_checks_and_the_example(folder: Path) -> None:
     design = load(folder)
     assert len(design.pictures) == 33
@@ -55,7 +55,6 @@ def test_demo_study_shows_the_ball_only_in_checks_and_the_example(folder: Path) 
     assert 0 < (with_ball != without).any(axis=2).mean() < 0.01
 
 
-@pytest.mark.slow
 def test_demo_choices_has_synthetic_lists_checks_and_texts(tmp_path: Path) -> None:
     design = load(demo_choices(tmp_path))
     config = design.config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -13,8 +14,9 @@ from spotball_adapters.study.setup.design import load
 from spotball_adapters.study.setup.init import init_study
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
-from tests.adapters.study.made import change, choices, dataset, study
-from tests.adapters.study.people import command
+from spotball_core.io.scenes import read_scenes, write_scenes
+from tests.adapters.study.made import change, choices, dataset, rewrite, study
+from tests.adapters.study.stored import command
 from tests.failures import raises
 
 
@@ -31,12 +33,14 @@ class TestInit:
             assert set(one.images) | set(one.practice) < {str(number) for number in range(1, 13)}
             assert not set(one.images) & set(one.practice)
 
-    def test_init_reserves_one_image_for_practice(self, tmp_path: Path) -> None:
+    def test_init_reserves_one_image_for_practice_and_does_not_overwrite_a_study(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data")
         (one,) = init_study(data, tmp_path / "study").lists
         assert len(one.images) == 5
         assert {*one.images, *one.practice} == {"1", "2", "3", "4", "5", "6"}
         assert one.checks == ("7", "8")
+        with raises(OptionError, "output-exists"):
+            init_study(data, tmp_path / "study")
 
     def test_init_with_all_images_reports_that_none_is_left_for_practice(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data")
@@ -47,14 +51,15 @@ class TestInit:
         assert (len(one.images), one.practice) == (6, ())
         assert "no image is left" not in command("init", data, "--images", "5", "--out", tmp_path / "other")
 
-    def test_init_uses_no_image_without_ball_cells_for_practice(self, tmp_path: Path) -> None:
+    def test_init_uses_no_image_without_ball_cells_for_practice_or_checks(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data", images=2)
-        lines = (data / "scenes.jsonl").read_text(encoding="utf-8").splitlines()
-        lines[0] = lines[0].replace('"ball_cells":["C2"]', '"ball_cells":null')
-        (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        scenes = list(read_scenes(data / "scenes.jsonl"))
+        for at in (0, 2):
+            scenes[at] = scenes[at].model_copy(update={"ball_cells": None})
+        write_scenes(scenes, data / "scenes.jsonl")
         for seed in range(4):
             (one,) = init_study(data, tmp_path / str(seed), seed=seed).lists
-            assert (one.images, one.practice) == (("1",), ("2",))
+            assert (one.images, one.practice, one.checks) == (("1",), ("2",), ("4",))
 
     def test_init_writes_a_file_that_is_read_with_the_expected_values(self, tmp_path: Path) -> None:
         folder = study(tmp_path, images=3, checks=1)
@@ -73,40 +78,25 @@ class TestInit:
         drawn = [init_study(data, tmp_path / str(i), images=8, seed=seed).lists for i, seed in enumerate((1, 1, 2))]
         assert drawn[0] == drawn[1] != drawn[2]
 
-    def test_init_does_not_overwrite_a_study(self, tmp_path: Path) -> None:
-        folder = study(tmp_path)
-        with raises(OptionError, "output-exists"):
-            init_study(tmp_path / "data", folder)
-
     @pytest.mark.parametrize(
-        ("options", "where"),
+        ("images", "options", "where"),
         [
-            ({"sports": ("golf",)}, "unknown-name:--sport"),
-            ({"images": 7}, "invalid-option:--images"),
-            ({"task": "choice", "sports": ("soccer",)}, "conflicting-options"),
+            (6, {"sports": ("golf",)}, "unknown-name:--sport"),
+            (6, {"images": 7}, "invalid-option:--images"),
+            (6, {"task": "choice", "sports": ("soccer",)}, "conflicting-options"),
+            # All images of the sport are controls.
+            (0, {}, "no-data"),
+            (0, {"images": 1}, "no-data"),
         ],
     )
-    def test_init_with_invalid_options_is_an_error(
-        self, tmp_path: Path, options: dict[str, object], where: str
+    def test_init_with_invalid_options_or_only_controls_is_an_error(
+        self, tmp_path: Path, images: int, options: dict[str, Any], where: str
     ) -> None:
         with raises(OptionError, where):
-            init_study(dataset(tmp_path / "data"), tmp_path / "study", **options)  # type: ignore[arg-type]
+            init_study(dataset(tmp_path / "data", images=images), tmp_path / "study", **options)
         assert not (tmp_path / "study" / CONFIG).exists()
 
-    @pytest.mark.parametrize("images", [None, 1])
-    def test_init_of_a_sport_with_only_controls_is_an_error(self, tmp_path: Path, images: int | None) -> None:
-        data = dataset(tmp_path / "data", images=0, checks=2)
-        with raises(OptionError, "no-data"):
-            init_study(data, tmp_path / "study", images=images)
-
-    def test_init_uses_no_controls_without_ball_cells_as_checks(self, tmp_path: Path) -> None:
-        data = dataset(tmp_path / "data", images=3, checks=2)
-        lines = (data / "scenes.jsonl").read_text(encoding="utf-8").splitlines()
-        lines[-1] = lines[-1].replace('"ball_cells":["C2"]', '"ball_cells":null')
-        (data / "scenes.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        assert init_study(data, tmp_path / "study").lists[0].checks == ("4",)
-
-    def test_init_of_a_choice_study_writes_texts_about_photos_of_a_person(self, tmp_path: Path) -> None:
+    def test_init_of_a_choice_study_writes_texts_about_photos_and_lists_of_stimuli(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
         text = (folder / CONFIG).read_text(encoding="utf-8")
         assert text.lower().replace("spotball", "").count("ball") == 1  # in the list of tasks
@@ -115,6 +105,11 @@ class TestInit:
         assert config.title == "Where does this person look?"
         assert "7 photos of a person" in config.texts.instructions
         assert config.pay.bonus == 0
+        assert [(one.name, len(one.images)) for one in config.lists] == [("list-0", 4), ("list-1", 4)]
+        assert {one.checks for one in config.lists} == {("8", "9", "10")}
+        design = load(folder)
+        assert design.item_type.name == "choice"
+        assert sorted(design.trials("list-0", 1)[0].options) == ["cup", "kettle", "vase"]
 
     def test_init_of_a_choice_study_with_images_makes_new_lists(self, tmp_path: Path) -> None:
         choices(tmp_path)
@@ -124,13 +119,6 @@ class TestInit:
         assert sorted(image for one in lists for image in one.images) == [str(number) for number in range(8)]
         with raises(OptionError, "invalid-value"):
             init_study(tmp_path / "data", tmp_path / "more", task="choice", images=2)
-
-    def test_init_of_stimuli_with_only_attention_checks_is_an_error(self, tmp_path: Path) -> None:
-        choices(tmp_path)
-        stimuli = read_stimuli(tmp_path / "data/stimuli.csv")
-        write_stimuli([one for one in stimuli if one.attention_check], tmp_path / "data/stimuli.csv")
-        with raises(InputError, "no-data:attention_check"):
-            init_study(tmp_path / "data", tmp_path / "more", task="choice")
 
     def test_init_with_several_stimuli_files_requires_naming_one(self, tmp_path: Path) -> None:
         choices(tmp_path)
@@ -143,14 +131,12 @@ class TestInit:
         assert config.choice.stimuli == "stimuli-other.csv"
         assert len(load(tmp_path / "more").pictures) == 11
 
-    def test_init_of_a_choice_study_uses_the_lists_of_the_stimuli(self, tmp_path: Path) -> None:
-        config = read_config(choices(tmp_path))
-        assert [one.name for one in config.lists] == ["list-0", "list-1"]
-        assert [len(one.images) for one in config.lists] == [4, 4]
-        assert {one.checks for one in config.lists} == {("8", "9", "10")}
-        design = load(tmp_path / "study")
-        assert design.item_type.name == "choice"
-        assert sorted(design.trials("list-0", 1)[0].options) == ["cup", "kettle", "vase"]
+    def test_init_of_stimuli_with_only_attention_checks_is_an_error(self, tmp_path: Path) -> None:
+        choices(tmp_path)
+        stimuli = read_stimuli(tmp_path / "data/stimuli.csv")
+        write_stimuli([one for one in stimuli if one.attention_check], tmp_path / "data/stimuli.csv")
+        with raises(InputError, "no-data:attention_check"):
+            init_study(tmp_path / "data", tmp_path / "more", task="choice")
 
 
 def problems_of(folder: Path) -> tuple[Problem, ...]:
@@ -162,37 +148,27 @@ def problems_of(folder: Path) -> tuple[Problem, ...]:
 class TestWhatIsWrong:
     def test_load_reports_all_problems_of_study_toml_at_once(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
-        change(
-            folder,
-            {
-                "seed = 0": "seed = -1",
-                "per_image = 3": "per_image = 0",
-                'checks = "any"': 'checks = "some"',
-                "[pay]": '[pay]\ncolor = "red"',
-                'title = "Spot the Ball"': "",
-                "explanations = 6": "",
-                "dataset = ": "data = ",
-                '# code = "XXXXXXXX"': 'code = "x"\nurl = "javascript:alert(1)"',
-            },
-        )
+        changes = {
+            "seed = 0": "seed = -1",
+            "per_image = 3": "per_image = 0",
+            'checks = "any"': 'checks = "some"',
+            "[pay]": '[pay]\ncolor = "red"',
+            'title = "Spot the Ball"': "",
+            "explanations = 6": "",
+            "dataset = ": "data = ",
+            '# code = "XXXXXXXX"': 'code = "x"\nurl = "javascript:alert(1)"',
+        }
+        change(folder, changes)
         problems = problems_of(folder)
         assert {one.file for one in problems} == {str(folder / CONFIG)}
-        assert [(one.code, one.field) for one in problems] == [
-            ("missing-value", "dataset"),
-            ("invalid-value", "seed"),
-            ("invalid-value", "clicks.per_image"),
-            ("unknown-key", "pay.color"),
-            ("invalid-value", "completion.url"),
-            ("invalid-value", "exclusion.checks"),
-            ("unknown-key", "data"),
-        ]
-        assert [one.found for one in problems[1:]] == [
-            "-1",
-            "0",
-            '"red"',
-            '"javascript:alert(1)"',
-            '"some"',
-            '"../data"',
+        assert (problems[0].code, problems[0].field) == ("missing-value", "dataset")
+        assert [(one.code, one.field, one.found) for one in problems[1:]] == [
+            ("invalid-value", "seed", "-1"),
+            ("invalid-value", "clicks.per_image", "0"),
+            ("unknown-key", "pay.color", '"red"'),
+            ("invalid-value", "completion.url", '"javascript:alert(1)"'),
+            ("invalid-value", "exclusion.checks", '"some"'),
+            ("unknown-key", "data", '"../data"'),
         ]
         assert "base, bonus, currency" in problems[3].fix
         assert "'dataset'" in problems[-1].fix
@@ -217,8 +193,7 @@ class TestWhatIsWrong:
 
     def test_load_reports_checks_without_ball_cells(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
-        scenes = tmp_path / "data/scenes.jsonl"
-        scenes.write_text(scenes.read_text(encoding="utf-8").replace('["C2"]', "null"), encoding="utf-8")
+        change(tmp_path / "data", {'["C2"]': "null"}, file="scenes.jsonl")
         assert [(one.code, one.field, one.found.split()[0]) for one in problems_of(folder)] == [
             ("invalid-value", "lists.1.checks", "soccer/7"),
             ("invalid-value", "lists.1.checks", "soccer/8"),
@@ -227,8 +202,7 @@ class TestWhatIsWrong:
 
     def test_load_reports_a_stimulus_without_an_image(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
-        stimuli = tmp_path / "data/stimuli.csv"
-        stimuli.write_text(stimuli.read_text(encoding="utf-8").replace(",2.png,", ",,"), encoding="utf-8")
+        change(tmp_path / "data", {",2.png,": ",,"}, file="stimuli.csv")
         (problem,) = problems_of(folder)
         assert (problem.code, problem.field, problem.found.split()[0]) == ("invalid-value", "lists.1.images", "gaze/2")
 
@@ -239,12 +213,14 @@ class TestWhatIsWrong:
         (images / "2.png").write_bytes(b"no image")
         Image.new("RGB", (10, 10)).save(images / "3.png")
         Image.new("RGB", (640, 360)).save(images / "4.png", format="TIFF")
+        (images / "5.png").write_bytes((images / "5.png").read_bytes()[:-20])
         problems = problems_of(folder)
         assert [(one.code, one.field, Path(one.file).name) for one in problems] == [
             ("missing-file", "image", "1.png"),
             ("unreadable-file", "image", "2.png"),
             ("invalid-value", "image", "3.png"),
             ("unreadable-file", "image", "4.png"),
+            ("unreadable-file", "image", "5.png"),
         ]
         assert "10 x 10" in problems[2].found
         assert "640 x 360" in problems[2].expected
@@ -253,21 +229,17 @@ class TestWhatIsWrong:
         folder = study(tmp_path)
         Image.new("RGB", (640, 360)).save(tmp_path / "secret.png")
         (tmp_path / "data/images/link.png").symlink_to(tmp_path / "secret.png")
-        scenes = tmp_path / "data/scenes.jsonl"
-        text = scenes.read_text(encoding="utf-8").replace("images/soccer/2.png", "images/link.png")
-        scenes.write_text(text, encoding="utf-8")
+        change(tmp_path / "data", {"images/soccer/2.png": "images/link.png"}, file="scenes.jsonl")
         with raises(InputError, "invalid-path:image"):
             load(folder)
-        scenes.write_text(text.replace("images/soccer/1.png", "../secret.png"), encoding="utf-8")
+        change(tmp_path / "data", {"images/soccer/1.png": "../secret.png"}, file="scenes.jsonl")
         with raises(InputError, "invalid-value:path:1") as caught:
             load(folder)
         assert caught.value.problems[0].found == '"../secret.png"'
 
-    def test_load_of_a_folder_without_study_toml_is_an_error(self, tmp_path: Path) -> None:
+    def test_load_without_study_toml_or_of_invalid_toml_is_an_error(self, tmp_path: Path) -> None:
         with raises(InputError, "missing-file:file"):
             load(tmp_path)
-
-    def test_load_of_invalid_toml_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / CONFIG).write_text("title = ", encoding="utf-8")
         with raises(InputError, "invalid-toml:file"):
             load(tmp_path)
@@ -288,15 +260,13 @@ class TestWhatIsWrong:
             load(folder)
 
 
-class TestTexts:
-    def test_text_is_read_from_a_separate_file(self, tmp_path: Path) -> None:
-        folder = study(tmp_path)
-        (folder / "bye.md").write_text("So *long*.", encoding="utf-8")
-        text = (folder / CONFIG).read_text(encoding="utf-8")
-        start, end = text.index("debriefing = "), text.index("# The question below")
-        (folder / CONFIG).write_text(text[:start] + 'debriefing = { file = "bye.md" }\n' + text[end:], encoding="utf-8")
-        assert read_config(folder).texts.debriefing == "So *long*."
-        (folder / "bye.md").unlink()
-        with raises(InputError, "invalid-value:texts.debriefing") as caught:
-            load(folder)
-        assert caught.value.problems[0].found == '{"file": "bye.md"}'
+def test_text_is_read_from_a_separate_file(tmp_path: Path) -> None:
+    folder = study(tmp_path)
+    (folder / "bye.md").write_text("So *long*.", encoding="utf-8")
+    bye = 'debriefing = { file = "bye.md" }\n'
+    rewrite(folder / CONFIG, "^debriefing = .*?(?=# The question below)", bye, flags=re.MULTILINE | re.DOTALL)
+    assert read_config(folder).texts.debriefing == "So *long*."
+    (folder / "bye.md").unlink()
+    with raises(InputError, "invalid-value:texts.debriefing") as caught:
+        load(folder)
+    assert caught.value.problems[0].found == '{"file": "bye.md"}'

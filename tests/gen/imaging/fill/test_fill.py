@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import cv2
@@ -17,7 +17,6 @@ from spotball_gen.imaging.fill.hole import FillSettings, filled
 from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches, membrane
 from spotball_gen.imaging.masks import MaskParts
 from spotball_gen.items.item import Box
-from tests.gen.making import item_of
 
 HEIGHT, WIDTH = 180, 320
 BALL = Box(150, 80, 170, 100)
@@ -35,6 +34,9 @@ def stands(seed: int = 0, width: int = WIDTH) -> Pixels:
     return cv2.GaussianBlur(image, (0, 0), 0.7)
 
 
+CLEAN = stands()
+
+
 def noisy(image: Pixels, seed: int, strength: float = 2.0) -> Pixels:
     return np.clip(image + np.random.default_rng(seed).normal(0, strength, image.shape), 0, 255).astype(np.uint8)
 
@@ -50,12 +52,14 @@ def disk(box: Box, more: float = 0.0) -> Bools:
 
 
 NOTHING = np.zeros((HEIGHT, WIDTH), dtype=np.bool_)
+EMPTY = np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)
+PARTS = MaskParts(disk(BALL, 1), disk(BALL, 5))
+FRAME = with_ball(noisy(CLEAN, 9))
 
 
 class TestPatches:
     def test_fill_from_patches_restores_a_repeated_pattern(self) -> None:
-        tile = stands()[:24, :24]
-        image = np.tile(tile, (8, 14, 1))[:HEIGHT, :WIDTH]
+        image = np.tile(CLEAN[:24, :24], (8, 14, 1))[:HEIGHT, :WIDTH]
         result = fill_from_patches(with_ball(image), disk(BALL, 3), NOTHING)
         assert result.filled.sum() == disk(BALL, 3).sum()
         assert (result.image.round() == image).all()
@@ -73,18 +77,14 @@ class TestPatches:
     def test_fill_from_patches_keeps_the_noise_level(self) -> None:
         image = noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 7)
         result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image.round()
-        inside = result[disk(BALL, -2)].astype(float)
-        assert 0.8 * 7 < inside.std() < 1.2 * 7
+        assert 0.8 * 7 < result[disk(BALL, -2)].astype(float).std() < 1.2 * 7
 
     def test_fill_from_patches_leaves_a_hole_as_large_as_the_image(self) -> None:
-        hole = np.ones((HEIGHT, WIDTH), dtype=np.bool_)
-        result = fill_from_patches(stands(), hole, NOTHING)
-        assert not result.filled.any()
+        assert not fill_from_patches(CLEAN, ~NOTHING, NOTHING).filled.any()
 
     def test_fill_from_patches_continues_a_brightness_gradient(self) -> None:
-        slope = np.linspace(80, 140, WIDTH)[None, :, None] * np.ones((HEIGHT, 1, 3))
-        image = noisy(slope.astype(np.uint8), 0, 1)
-        hole = disk(BALL, 3)
+        gradient = np.linspace(80, 140, WIDTH)[None, :, None] * np.ones((HEIGHT, 1, 3))
+        image, hole = noisy(gradient.astype(np.uint8), 0, 1), disk(BALL, 3)
         result = fill_from_patches(with_ball(image), hole, NOTHING).image.round()
         assert np.abs(result[hole].astype(int) - image[hole]).mean() < 3
 
@@ -102,14 +102,13 @@ class TestPatches:
         weights = blend_weights(disk(BALL), disk(BALL, 6))
         assert (weights[disk(BALL)] == 1).all()
         assert not weights[~disk(BALL, 6)].any()
-        along = weights[90, 171:176]
-        assert (np.diff(along) < 0).all()
+        assert (np.diff(weights[90, 171:176]) < 0).all()
 
 
 class TestCompression:
     @pytest.mark.parametrize("quality", [55, 78, 90])
     def test_jpeg_quality_of_a_compressed_image_is_estimated(self, quality: int) -> None:
-        image = recompressed(noisy(stands(), 0, 4), quality)
+        image = recompressed(noisy(CLEAN, 0, 4), quality)
         assert jpeg_quality(image, NOTHING) == pytest.approx(quality, abs=2)
 
     @pytest.mark.parametrize("strength", [0, 0.2, 0.4, 2])
@@ -118,17 +117,15 @@ class TestCompression:
         assert jpeg_quality(image.round().astype(np.uint8), disk(BALL)) is None
 
     def test_jpeg_quality_of_a_resized_image_is_none(self) -> None:
-        image = recompressed(noisy(stands(), 0, 4), 60)
+        image = recompressed(noisy(CLEAN, 0, 4), 60)
         smaller = cv2.resize(image, None, fx=0.7, fy=0.7, interpolation=cv2.INTER_AREA)
         assert jpeg_quality(smaller, np.zeros(smaller.shape[:2], dtype=np.bool_)) is None
 
-    def test_filled_matches_the_compression_of_the_frame(self, tmp_path: Path) -> None:
+    def test_filled_matches_the_compression_of_the_frame(self) -> None:
         """Check that filled blocks hardly change if the result is compressed again."""
         frame = recompressed(with_ball(noisy(np.full((HEIGHT, WIDTH, 3), 110, np.uint8), 0, 8)), 70)
-        item = item_of(frame, tmp_path, ball=BALL)
-        parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
         matched, unmatched = (
-            filled(item.image, BALL, parts, NOTHING, (), FillSettings(compression=wanted)) for wanted in (True, False)
+            filled(frame, BALL, PARTS, NOTHING, (), FillSettings(compression=wanted)) for wanted in (True, False)
         )
         assert matched.quality == 70
         assert matched.mask[whole_blocks(disk(BALL, 1))].all()
@@ -143,21 +140,22 @@ class TestCompression:
 
 
 class TestNeighbors:
-    def fill(self, frame: Pixels, neighbors: list[Pixels], players: Bools = NOTHING) -> tuple[Pixels, float]:
-        """Return the frame filled from neighbors, and the mean confidence inside the ball."""
-        seen = background(frame, disk(BALL, 4), BALL, players, neighbors)
+    def fill(self, frame: Pixels, neighbors: list[Pixels], clean: Pixels = CLEAN) -> tuple[float, float]:
+        """Return the mean error and the mean confidence of the background from neighbors inside the ball."""
+        seen = background(frame, disk(BALL, 4), BALL, NOTHING, neighbors)
         assert seen is not None
-        result = frame.copy()
-        result[seen.window] = seen.pixels.round().astype(np.uint8)
-        return result, float(seen.confidence[disk(BALL)[seen.window]].mean())
+        inside = disk(BALL)[seen.window]
+        error = np.abs(seen.pixels.round() - clean[seen.window])[inside]
+        return float(error.mean()), float(seen.confidence[inside].mean())
 
-    def test_background_behind_a_moving_ball_is_restored(self) -> None:
-        clean = stands()
+    def test_background_behind_a_moving_ball_is_restored_and_behind_a_still_one_is_not(self) -> None:
         boxes = [Box(150 + move, 80, 170 + move, 100) for move in (-60, -40, -25, 25, 40, 60)]
-        neighbors = [with_ball(noisy(clean, seed), box) for seed, box in enumerate(boxes)]
-        result, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
+        neighbors = [with_ball(noisy(CLEAN, seed), box) for seed, box in enumerate(boxes)]
+        error, sure = self.fill(FRAME, neighbors)
         assert sure > 0.9
-        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 3
+        assert error < 3
+        _, sure = self.fill(FRAME, [with_ball(noisy(CLEAN, seed)) for seed in range(8)])
+        assert sure == 0
 
     def test_background_aligns_a_panning_camera(self) -> None:
         world = stands(width=WIDTH + 80)
@@ -167,9 +165,9 @@ class TestNeighbors:
             matrix = np.array([[1, 0, -40 - move], [0, 1, 0]], dtype=np.float32)
             neighbors.append(noisy(cv2.warpAffine(world, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_CUBIC), seed))
         assert not is_still(neighbors[0], clean, ~NOTHING)
-        result, sure = self.fill(with_ball(clean), neighbors)
+        error, sure = self.fill(with_ball(clean), neighbors, clean)
         assert sure > 0.8
-        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 8
+        assert error < 8
 
     def test_background_aligns_near_objects_with_parallax(self) -> None:
         """Check a pan that moves a near fence by more pixels than the stands, which have most features."""
@@ -196,42 +194,33 @@ class TestNeighbors:
         assert np.abs(seen.pixels - clean[seen.window])[inside].mean() < 8
 
     def test_background_corrects_different_exposure(self) -> None:
-        clean = stands()
-        neighbors = [noisy((clean * 0.85).astype(np.uint8), seed) for seed in range(5)]
-        result, sure = self.fill(with_ball(clean), neighbors)
+        error, sure = self.fill(with_ball(CLEAN), [noisy((CLEAN * 0.85).astype(np.uint8), seed) for seed in range(5)])
         assert sure > 0.9
-        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 5
-
-    def test_background_behind_a_still_ball_has_no_confidence(self) -> None:
-        clean = stands()
-        neighbors = [with_ball(noisy(clean, seed)) for seed in range(8)]
-        _, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
-        assert sure == 0
+        assert error < 5
 
     def test_background_ignores_a_passing_player(self) -> None:
-        clean = stands()
-        neighbors = [noisy(clean, seed) for seed in range(7)]
+        neighbors = [noisy(CLEAN, seed) for seed in range(7)]
         for number, pixels in enumerate(neighbors[:2]):
             pixels[60:120, 140 + 5 * number : 180] = (20, 20, 200)
-        result, sure = self.fill(with_ball(noisy(clean, 9)), neighbors)
-        assert np.abs(result[disk(BALL)].astype(int) - clean[disk(BALL)]).mean() < 4
+        error, sure = self.fill(FRAME, neighbors)
+        assert error < 4
         assert sure > 0.5
 
     def test_background_next_to_a_moved_object_has_low_confidence(self) -> None:
         """Check that the player next to the ball may also be behind it, so confidence is low."""
-        clean = stands()
-        frame = noisy(clean, 9)
+        frame = noisy(CLEAN, 9)
         frame[60:140, 138:165] = (200, 40, 40)
-        neighbors = [noisy(clean, seed) for seed in range(6)]
-        seen = background(with_ball(frame), disk(BALL, 4), BALL, NOTHING, neighbors)
+        seen = background(with_ball(frame), disk(BALL, 4), BALL, NOTHING, [noisy(CLEAN, seed) for seed in range(6)])
         assert seen is not None
         confidence = np.zeros((HEIGHT, WIDTH))
         confidence[seen.window] = seen.confidence
         assert confidence[82:98, 152:160].max() < 0.3
 
-    def test_background_from_another_shot_is_none(self) -> None:
+    def test_background_and_homography_of_other_scenes_are_none(self) -> None:
         others = [noisy(stands(seed), seed) for seed in range(1, 7)]
-        assert background(with_ball(stands()), disk(BALL, 4), BALL, NOTHING, others) is None
+        assert background(with_ball(CLEAN), disk(BALL, 4), BALL, NOTHING, others) is None
+        assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
+        assert homography(Keypoints.of(EMPTY), Keypoints.of(CLEAN)) is None
 
     def test_background_has_no_hard_edge_between_two_neighbors(self) -> None:
         """Check smooth neighbors that agree only on single pixels."""
@@ -241,35 +230,28 @@ class TestNeighbors:
         neighbors = [(clean + 9 * wave / wave.std()).astype(np.uint8) for wave in waves]
         seen = background(with_ball(clean.astype(np.uint8)), disk(BALL, 4), BALL, NOTHING, neighbors)
         assert seen is not None
+        around = disk(BALL, 2)[seen.window]
         bends = [
-            np.abs(cv2.Laplacian((pixels - clean)[seen.window], cv2.CV_32F))[disk(BALL, 2)[seen.window]].max()
-            for pixels in neighbors
+            np.abs(cv2.Laplacian(difference, cv2.CV_32F))[around].max()
+            for difference in (seen.pixels - clean[seen.window], *((one - clean)[seen.window] for one in neighbors))
         ]
-        bend = np.abs(cv2.Laplacian(seen.pixels - clean[seen.window], cv2.CV_32F))[disk(BALL, 2)[seen.window]].max()
-        assert bend < 2 * max(bends)
+        assert bends[0] < 2 * max(bends[1:])
 
     @pytest.mark.parametrize(("down", "across"), [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (2, 2)])
     def test_is_still_only_for_an_unshifted_image(self, down: int, across: int) -> None:
-        clean = stands()
-        shifted = np.roll(clean, (down, across), axis=(0, 1))
-        assert is_still(noisy(shifted, 1), noisy(clean, 2), ~NOTHING) == ((down, across) == (0, 0))
+        shifted = np.roll(CLEAN, (down, across), axis=(0, 1))
+        assert is_still(noisy(shifted, 1), noisy(CLEAN, 2), ~NOTHING) == ((down, across) == (0, 0))
 
-    @pytest.mark.parametrize("scene", [stands(2), np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)])
-    def test_tracked_corners_in_another_scene_are_none(self, scene: Pixels) -> None:
-        points = corners(stands(1), (slice(60, 120), slice(130, 190)), NOTHING)
+    def test_tracked_corners_in_another_scene_are_none_and_avoid_excluded_pixels(self) -> None:
+        window = slice(60, 120), slice(130, 190)
+        points = corners(stands(1), window, NOTHING)
         assert len(points) > 20
-        assert tracked(scene, stands(1), points, None) is None
-
-    def test_corners_avoid_excluded_pixels(self) -> None:
+        for scene in (stands(2), EMPTY):
+            assert tracked(scene, stands(1), points, None) is None
         excluded = ~NOTHING
-        assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded).shape == (0, 1, 2)
+        assert corners(stands(1), window, excluded).shape == (0, 1, 2)
         excluded[90:] = False
-        assert corners(stands(1), (slice(60, 120), slice(130, 190)), excluded)[..., 1].min() >= 90
-
-    def test_homography_of_two_different_scenes_is_none(self) -> None:
-        assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
-        empty = np.full((HEIGHT, WIDTH, 3), 90, dtype=np.uint8)
-        assert homography(Keypoints.of(empty), Keypoints.of(stands())) is None
+        assert corners(stands(1), window, excluded)[..., 1].min() >= 90
 
 
 def slope() -> NDArray[np.float32]:
@@ -288,43 +270,38 @@ class TestRounding:
     """Test that values are rounded only once, which restores most pixels of a smooth image exactly."""
 
     def right(
-        self, clean: NDArray[np.float32], work: Path, *, exact: NDArray[np.float32] | None, neighbors: list[Any]
+        self, clean: NDArray[np.float32], *, exact: NDArray[np.float32] | None = None, neighbors: Sequence[Any] = ()
     ) -> float:
         """Return the share of filled pixels that equal the rounded image without the ball."""
-        item = item_of(with_ball(clean.round().astype(np.uint8)), work, ball=BALL)
-        parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
-        result = filled(item.image, BALL, parts, NOTHING, neighbors, FillSettings(compression=False), exact)
+        frame = with_ball(clean.round().astype(np.uint8))
+        result = filled(frame, BALL, PARTS, NOTHING, neighbors, FillSettings(compression=False), exact)
         return float((result.image == clean.round())[result.mask].mean())
 
-    def test_filled_from_exact_neighbors_restores_more_pixels_than_from_rounded_ones(self, tmp_path: Path) -> None:
+    def test_filled_from_exact_neighbors_restores_more_pixels_than_from_rounded_ones(self) -> None:
         clean = grid_of_lines(slope())
         others = [clean + shift for shift in (0.3, 0.4, -0.3, 0.35, 0.45)]
-        rounded = [pixels.round().astype(np.uint8) for pixels in others]
-        assert self.right(clean, tmp_path, exact=None, neighbors=others) > 0.9
-        assert self.right(clean, tmp_path, exact=None, neighbors=rounded) < 0.8
+        assert self.right(clean, neighbors=others) > 0.9
+        assert self.right(clean, neighbors=[pixels.round().astype(np.uint8) for pixels in others]) < 0.8
 
-    def test_filled_uses_the_exact_image_if_it_matches_the_frame(self, tmp_path: Path) -> None:
+    def test_filled_uses_the_exact_image_if_it_matches_the_frame(self) -> None:
         clean = slope()
         frame = with_ball(clean.round().astype(np.uint8))
         exact = np.where(frame == clean.round(), clean, frame).astype(np.float32)
-        rounded = self.right(clean, tmp_path, exact=None, neighbors=[])
-        assert self.right(clean, tmp_path, exact=exact, neighbors=[]) > 0.88 > rounded
+        rounded = self.right(clean)
+        assert self.right(clean, exact=exact) > 0.88 > rounded
         # An image that differs by more than rounding is ignored.
-        assert self.right(clean, tmp_path, exact=exact + 20, neighbors=[]) == rounded
+        assert self.right(clean, exact=exact + 20) == rounded
 
 
-def test_filled_uses_patches_if_neighbors_do_not_show_the_background(tmp_path: Path) -> None:
-    clean = stands()
-    frame = with_ball(noisy(clean, 9))
-    parts = MaskParts(disk(BALL, 1), disk(BALL, 5))
-    item = item_of(frame, tmp_path, ball=BALL)
-    stays = filled(
-        item.image, BALL, parts, NOTHING, [with_ball(noisy(clean, seed)) for seed in range(6)], FillSettings()
+def test_filled_uses_patches_if_neighbors_do_not_show_the_background() -> None:
+    neighbors = [noisy(CLEAN, seed) for seed in range(6)]
+    stays, moves = (
+        filled(FRAME, BALL, PARTS, NOTHING, others, FillSettings())
+        for others in ([with_ball(image) for image in neighbors], neighbors)
     )
-    moves = filled(item.image, BALL, parts, NOTHING, [noisy(clean, seed) for seed in range(6)], FillSettings())
     assert stays.notes()["patches"] > 0.5
     assert moves.notes() == {**moves.notes(), "temporal": 1.0, "patches": 0.0, "neighbors": 6, "jpeg_quality": None}
     for result in (stays, moves):
-        assert (result.image[~result.mask] == frame[~result.mask]).all()
-        yellow = (result.image[disk(BALL)].astype(int) - (250, 240, 40)).__abs__().max(axis=1) < 30
+        assert (result.image[~result.mask] == FRAME[~result.mask]).all()
+        yellow = np.abs(result.image[disk(BALL)].astype(int) - (250, 240, 40)).max(axis=1) < 30
         assert yellow.mean() < 0.1

@@ -5,12 +5,13 @@ Pose models detect both red and blue areas as people.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 COCO_LIKE = {number: f"class {number}" for number in range(80)} | {0: "person", 32: "sports ball"}
@@ -19,6 +20,20 @@ COCO_LIKE = {number: f"class {number}" for number in range(80)} | {0: "person", 
 PLACES = 8400
 
 Side = int | str
+Pixels = NDArray[np.uint8]
+
+
+Edges = tuple[int, ...]
+
+
+def picture(red: Edges | None = None, blue: Edges | None = None, size: tuple[int, int] = (360, 640)) -> Pixels:
+    """Return a gray image with a red and a blue rectangle with these edges, which the models below detect."""
+    pixels = np.full((*size, 3), 90, dtype=np.uint8)
+    for edges, color in ((red, (250, 20, 20)), (blue, (20, 20, 250))):
+        if edges is not None:
+            x1, y1, x2, y2 = edges
+            pixels[y1:y2, x1:x2] = color
+    return pixels
 
 
 class _Graph:
@@ -33,10 +48,25 @@ class _Graph:
         return name
 
     def constant(self, value: Any) -> str:
-        array = np.asarray(value)
         name = f"constant{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
+
+    def parts(self, of: str, count: int) -> Iterator[str]:
+        """Yield the parts of a tensor along its second axis."""
+        return (self("Slice", of, np.array([at]), np.array([at + 1]), np.array([1])) for at in range(count))
+
+    def end(self, kind: str, of: str, name: str, **attributes: Any) -> None:
+        """Add the node that writes an output."""
+        self.nodes.append(helper.make_node(kind, [of], [name], **attributes))
+
+    def save(self, path: Path, image: Any, outputs: Sequence[Any], metadata: Mapping[str, str]) -> Path:
+        graph = helper.make_graph(self.nodes, path.stem, [image], outputs, self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        helper.set_model_props(model, metadata)
+        onnx.checker.check_model(model)
+        onnx.save(model, path)
+        return path
 
 
 def write_detector(
@@ -65,7 +95,7 @@ def write_detector(
     number = {name: at for at, name in names.items()}
     add = _Graph()
     images = add("Cast", "images", to=TensorProto.FLOAT)
-    red, green, blue = (add("Slice", images, np.array([at]), np.array([at + 1]), np.array([1])) for at in range(3))
+    red, green, blue = add.parts(images, 3)
     places = [
         place
         for color, others, name in ((red, (green, blue), "sports ball"), (blue, (red, green), "person"))
@@ -73,37 +103,26 @@ def write_detector(
     ]
     if masks:
         # Each place has weight 1 for the second prototype and 0 for the first.
-        nothing = add("Slice", add("Mul", places[0], np.float32(0)), np.array([0]), np.array([1]), np.array([1]))
+        (nothing,) = add.parts(add("Mul", places[0], np.float32(0)), 1)
         one = add("Add", nothing, np.float32(1))
         places = [add("Concat", place, nothing, one, axis=1) for place in places]
     rows = 4 + len(names) + 2 * masks
-    nothing = add("Mul", places[0], np.float32(0))
-    rest = add("Expand", nothing, np.array([1, rows, PLACES - len(places)]))
+    rest = add("Expand", add("Mul", places[0], np.float32(0)), np.array([1, rows, PLACES - len(places)]))
     found = add("Concat", *places, rest, axis=2)
     kind = TensorProto.FLOAT16 if half else TensorProto.FLOAT
     found = add("Transpose", found, perm=[0, 2, 1]) if transposed else found
-    add.nodes.append(helper.make_node("Cast", [found], ["output0"], to=kind))
+    add.end("Cast", found, "output0", to=kind)
     sides: list[Side] = [batch, PLACES, rows] if transposed else [batch, rows, PLACES]
     outputs = [helper.make_tensor_value_info("output0", kind, sides)]
     if masks:
         coarse = add("AveragePool", add("Sub", blue, add("Max", red, green)), kernel_shape=[4, 4], strides=[4, 4])
         lifted = add("Sub", coarse, np.float32(0.3))
         prototypes = add("Concat", add("Mul", lifted, np.float32(-1)), lifted, axis=1)
-        add.nodes.append(helper.make_node("Cast", [prototypes], ["output1"], to=kind))
+        add.end("Cast", prototypes, "output1", to=kind)
         outputs.append(helper.make_tensor_value_info("output1", kind, [batch, 2, "mask height", "mask width"]))
-    graph = helper.make_graph(
-        add.nodes,
-        "detector",
-        [helper.make_tensor_value_info("images", kind, [batch, 3, height, width])],
-        outputs,
-        add.constants,
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    image = helper.make_tensor_value_info("images", kind, [batch, 3, height, width])
     told = {"task": "segment" if masks else "detect", "stride": "32", "names": str(dict(names)), "imgsz": "[640, 640]"}
-    helper.set_model_props(model, {**told, **(metadata or {})} if names else dict(metadata or {}))
-    onnx.checker.check_model(model)
-    onnx.save(model, path)
-    return path
+    return add.save(path, image, outputs, {**(told if names else {}), **(metadata or {})})
 
 
 POSE = tuple((0.1 + 0.05 * place, 0.05 + 0.0525 * place, 0.5 + 0.025 * place) for place in range(17))
@@ -127,7 +146,7 @@ def write_pose_model(
         metadata: additional metadata.
     """
     add = _Graph()
-    red, green, blue = (add("Slice", "images", np.array([at]), np.array([at + 1]), np.array([1])) for at in range(3))
+    red, green, blue = add.parts("images", 3)
     columns = []
     for color, others in ((red, (green, blue)), (blue, (red, green))):
         columns += [_with_keypoints(add, place, suppressed) for place in _places(add, color, others, 0, 1)]
@@ -137,28 +156,17 @@ def write_pose_model(
     rows = 6 + 51 if suppressed else 5 + 51
     rest = add("Expand", add("Mul", columns[0], np.float32(0)), np.array([1, rows, n_places - len(columns)]))
     people = add("Concat", *columns, rest, axis=2)
-    add.nodes.append(helper.make_node("Transpose", [people], ["output0"], perm=[0, 2, 1] if suppressed else [0, 1, 2]))
+    add.end("Transpose", people, "output0", perm=[0, 2, 1] if suppressed else [0, 1, 2])
     sides: list[Side] = [batch, n_places, rows] if suppressed else [batch, rows, n_places]
-    graph = helper.make_graph(
-        add.nodes,
-        "pose",
-        [helper.make_tensor_value_info("images", TensorProto.FLOAT, [batch, 3, height, width])],
-        [helper.make_tensor_value_info("output0", TensorProto.FLOAT, sides)],
-        add.constants,
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, [batch, 3, height, width])
+    output = helper.make_tensor_value_info("output0", TensorProto.FLOAT, sides)
     about = {"task": "pose", "stride": "32", "names": "{0: 'person'}", "imgsz": "[640, 640]", "kpt_shape": "[17, 3]"}
-    helper.set_model_props(model, {**about, **(metadata or {})})
-    onnx.checker.check_model(model)
-    onnx.save(model, path)
-    return path
+    return add.save(path, image, [output], {**about, **(metadata or {})})
 
 
 def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
     """Return a place of one class with keypoints, and with corners instead of a center if suppressed."""
-    x, y, wide, high, score = (
-        add("Slice", place, np.array([at]), np.array([at + 1]), np.array([1])) for at in range(5)
-    )
+    x, y, wide, high, score = add.parts(place, 5)
     there = add("Ceil", score)
     points = []
     for across, down, confidence in POSE:

@@ -23,38 +23,28 @@ def test_letterbox_centers_the_image_at_the_largest_size(image: tuple[int, int],
 
 
 @given(sizes, canvases, st.lists(st.floats(0, 1), min_size=4, max_size=4))
-def test_letterbox_to_image_inverts_the_placement(
-    image: tuple[int, int], canvas: tuple[int, int], shares: list[float]
-) -> None:
+def test_to_image_inverts_the_placement(image: tuple[int, int], canvas: tuple[int, int], shares: list[float]) -> None:
     box = Letterbox.of(image, canvas)
     (x1, x2), (y1, y2) = sorted(shares[:2]), sorted(shares[2:])
-    height, width = image
-    there = np.array([[x1 * width, y1 * height, x2 * width, y2 * height]])
-    (inner_height, inner_width), (top, left) = box.inner, box.corner
-    put = np.array(
-        [[left + x1 * inner_width, top + y1 * inner_height, left + x2 * inner_width, top + y2 * inner_height]]
-    )
-    assert box.to_image(put) == pytest.approx(there, abs=1e-9 * max(image))
+    edges = np.array([[x1, y1, x2, y2]])
+    put = edges * np.tile(box.inner[::-1], 2) + np.tile(box.corner[::-1], 2)
+    assert box.to_image(put) == pytest.approx(edges * np.tile(image[::-1], 2), abs=1e-9 * max(image))
 
 
 def test_letterbox_to_image_clips_boxes_to_the_image() -> None:
     box = Letterbox.of((360, 640), (640, 640))
-    beyond = np.array([[-5.0, 100.0, 700.0, 630.0]])
-    assert box.to_image(beyond).tolist() == [[0, 0, 640, 360]]
+    assert box.to_image(np.array([[-5.0, 100.0, 700.0, 630.0]])).tolist() == [[0, 0, 640, 360]]
 
 
 @pytest.mark.parametrize("image", [(360, 640), (90, 160), (720, 1280), (501, 333), (37, 640)])
 @pytest.mark.parametrize("canvas", [(640, 640), (384, 640), (320, 320)])
-def test_letterbox_fill_places_a_rectangle_where_to_image_expects_it(
-    image: tuple[int, int], canvas: tuple[int, int]
-) -> None:
+def test_fill_places_a_rectangle_where_to_image_expects_it(image: tuple[int, int], canvas: tuple[int, int]) -> None:
     pixels = np.zeros((*image, 3), dtype=np.uint8)
     x1, y1, x2, y2 = image[1] // 4, image[0] // 4, image[1] // 4 * 3, image[0] // 4 * 3
     pixels[y1:y2, x1:x2] = (255, 0, 0)
     box = Letterbox.of(image, canvas)
     filled = box.fill(pixels)
-    assert filled.shape == (3, *canvas)
-    assert filled.dtype == np.float32
+    assert (filled.shape, filled.dtype) == ((3, *canvas), np.float32)
     red = (filled[0] > 0.5) & (filled[1] < 0.25)
     ys, xs = np.flatnonzero(red.any(axis=1)), np.flatnonzero(red.any(axis=0))
     seen = box.to_image(np.array([[xs[0], ys[0], xs[-1] + 1, ys[-1] + 1]]))[0]
@@ -70,8 +60,8 @@ def test_letterbox_fill_keeps_pixels_and_pads_with_gray() -> None:
     box = Letterbox.of((90, 160), (160, 160))
     filled = box.fill(pixels)
     assert (filled[:, 35:125] == pixels.transpose(2, 0, 1) / np.float32(255)).all()
-    assert (filled[:, :35] == np.float32(GRAY) / np.float32(255)).all()
-    assert (filled[:, 125:] == np.float32(GRAY) / np.float32(255)).all()
+    for padding in (filled[:, :35], filled[:, 125:]):
+        assert (padding == np.float32(GRAY) / np.float32(255)).all()
 
 
 @example((77, 497), 416)

@@ -20,7 +20,7 @@ from spotball_gen.run import generate
 from tests.conftest import ROOT
 from tests.counting.engines.workers import cluster_address, processes
 from tests.failures import raises
-from tests.gen.runs import command, environment, files, query, write_config, write_videos
+from tests.gen.runs import command, count_results, environment, files, query, run_process, write_config, write_videos
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -39,25 +39,20 @@ def ledger_of(out: Path) -> list[Any]:
     return rows + query(out, "SELECT video, state, detail, frames FROM videos ORDER BY position")
 
 
-def on_ray(config: Path, out: Path, plugins: Path, address: str, *options: str) -> subprocess.CompletedProcess[str]:
-    line = command(config, out, "--engine", "ray", "--ray-address", address, *options)
-    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment(plugins))
+def on_ray(config: Path, out: Path, plugins: Path, address: str) -> subprocess.CompletedProcess[str]:
+    return run_process(config, out, plugins, "--engine", "ray", "--ray-address", address)
 
 
-class TestWithoutRay:
-    def test_generate_without_ray_names_the_missing_extra(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setitem(sys.modules, "ray", None)
-        monkeypatch.setitem(sys.modules, "ray.data", None)
-        with raises(MissingExtraError, "missing-extra"):
-            generate(None, tmp_path / "out", engine="ray")
-        assert not (tmp_path / "out").exists()
-
-    def test_generate_with_a_ray_address_but_another_engine_is_an_error(self, tmp_path: Path) -> None:
-        with raises(OptionError, "missing-option:--ray-address"):
-            generate(None, tmp_path / "out", ray_address="127.0.0.1:6379")
-        assert not (tmp_path / "out").exists()
+def test_generate_without_ray_or_with_an_address_for_another_engine_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raises(OptionError, "missing-option:--ray-address"):
+        generate(None, tmp_path / "out", ray_address="127.0.0.1:6379")
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    with raises(MissingExtraError, "missing-extra"):
+        generate(None, tmp_path / "out", engine="ray")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
@@ -78,9 +73,8 @@ class TestOnACluster:
             detect={"reject_every": 5},
             label={"fail_at": (2,), "break_batch": True},
         )
-        for name, more in (("local", ()), ("ray", ("--engine", "ray", "--ray-address", address))):
-            line = command(config, tmp_path / name, *more)
-            done = subprocess.run(line, capture_output=True, text=True, check=False, env=environment(plugins))
+        local = run_process(config, tmp_path / "local", plugins)
+        for done in (local, on_ray(config, tmp_path / "ray", plugins, address)):
             assert done.returncode == 1, done.stderr
             assert "failed: e-" in done.stderr
         assert files(tmp_path / "ray") == files(tmp_path / "local")
@@ -91,8 +85,7 @@ class TestOnACluster:
         pictures = [sorted(p.name for ending in ("image", "png") for p in of.rglob(f"*.{ending}")) for of in work]
         assert pictures[0] == pictures[1]
         assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")]
-        again = on_ray(config, tmp_path / "ray", plugins, address)
-        assert "none of them new" in again.stderr
+        assert "none of them new" in on_ray(config, tmp_path / "ray", plugins, address).stderr
 
     @pytest.mark.parametrize("which", ["task", "actor"])
     def test_ray_run_with_a_killed_worker_gives_the_same_dataset(
@@ -100,10 +93,8 @@ class TestOnACluster:
     ) -> None:
         write_videos(tmp_path / "videos", {"a": 40, "b": 30, "c": 30})
         config = write_config(tmp_path / "config.toml", filter={"seconds": 0.05}, label={"reject_every": 7})
-        killer = [sys.executable, "-m", "tests.gen.ray_kill", address, config, tmp_path / "ray", which]
-        done = subprocess.run(
-            [*map(str, killer)], cwd=ROOT, capture_output=True, text=True, check=False, env=environment(plugins)
-        )
+        line = [sys.executable, "-m", "tests.gen.ray_kill", address, str(config), str(tmp_path / "ray"), which]
+        done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False, env=environment(plugins))
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("killed "), done.stdout + done.stderr
         assert generate(config, tmp_path / "local").written.chosen > 50
@@ -116,9 +107,9 @@ class TestOnACluster:
         generate(config, tmp_path / "whole")
         out = tmp_path / "out"
         with subprocess.Popen(command(config, out), env=environment(plugins), stderr=subprocess.PIPE) as child:
-            until(lambda: child.poll() is not None or _some(out, 15))
+            until(lambda: child.poll() is not None or count_results(out, "filter") >= 15)
             child.kill()
-        assert _some(out, 15)
+        assert count_results(out, "filter") >= 15
         assert on_ray(config, out, plugins, address).returncode == 0
         assert files(out) == files(tmp_path / "whole")
 
@@ -134,19 +125,9 @@ class TestOnACluster:
         assert done.returncode == 2
         assert said in done.stderr
         assert "Traceback" not in done.stderr
-        write_config(config, detect={"break_run": ""})
 
-
-def _some(out: Path, count: int) -> bool:
-    try:
-        return len(query(out, "SELECT 1 FROM results WHERE stage = 'filter'")) >= count
-    except Exception:
-        return False  # The ledger is being created.
-
-
-@pytest.mark.slow
-class TestOnAClusterOfItsOwn:
     def test_interrupted_ray_run_keeps_completed_work_and_can_be_resumed(self, tmp_path: Path, plugins: Path) -> None:
+        """Check a run that starts its own cluster."""
         pytest.importorskip("ray.data", reason='needs the "ray" extra')
         # The folder of the cluster's files identifies its processes. Its path is short, as socket paths must be.
         home = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
@@ -155,7 +136,7 @@ class TestOnAClusterOfItsOwn:
         line = command(config, out, "--engine", "ray")
         there = {**environment(plugins), "RAY_TMPDIR": str(home)}
         with subprocess.Popen(line, env=there, stderr=subprocess.PIPE, text=True) as child:
-            until(lambda: child.poll() is not None or _some(out, 1))
+            until(lambda: child.poll() is not None or count_results(out, "filter"))
             child.send_signal(signal.SIGTERM)
             said = child.communicate(timeout=120)[1]
         assert child.returncode == 130, said

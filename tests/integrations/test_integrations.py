@@ -1,14 +1,15 @@
-"""Test the lmms-eval task: its functions alone, and in lmms-eval if it is installed."""
+"""Test the task for lmms-eval and the dataset class for VLMEvalKit, alone and in these tools if they are installed."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from spotball_core import read_scenes, score
 from tests.adapters.run_process import dataset
 from tests.conftest import ROOT
 
-FOLDER = ROOT / "integrations" / "lmms_eval"
+FOLDER = ROOT / "integrations"
 
 PROGRAM = """
 import json, os, sys
@@ -57,16 +58,37 @@ with open(out + "/results.json", "w", encoding="utf-8") as file:
 """
 
 
-@pytest.fixture
-def utils(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the functions of the task, and change to the folder of a dataset."""
-    spec = importlib.util.spec_from_file_location("spotball_lmms_utils", FOLDER / "utils.py")
+def load(name: str, file: str) -> ModuleType:
+    spec = spec_from_file_location(name, FOLDER / file)
     assert spec
     assert spec.loader
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.chdir(dataset(tmp_path / "data", images=3))
     return module
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a dataset, which VLMEvalKit finds through a variable."""
+    folder = dataset(tmp_path / "data", images=3)
+    monkeypatch.setenv("LMUData", str(tmp_path / "lmu"))
+    monkeypatch.setenv("SPOTBALL_DATASET", str(folder))
+    return folder
+
+
+@pytest.fixture
+def utils(data: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the functions of the task for lmms-eval, and change to the folder of a dataset."""
+    monkeypatch.chdir(data)
+    return load("spotball_lmms_utils", "lmms_eval/utils.py")
+
+
+@pytest.fixture
+def made(data: Path) -> Any:
+    """Return the dataset of VLMEvalKit, which is not on PyPI."""
+    reason = "VLMEvalKit is not installed: see https://github.com/open-compass/VLMEvalKit"
+    pytest.importorskip("vlmeval.dataset.image_base", reason=reason)
+    return load("spot_the_ball", "vlmevalkit/spot_the_ball.py").SpotTheBall("SpotTheBall_base")
 
 
 def docs() -> list[dict[str, str]]:
@@ -102,10 +124,9 @@ def test_metrics_equal_those_of_score(utils: ModuleType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_task_runs_in_lmms_eval_and_parse_files_reads_its_samples(repeats: int, tmp_path: Path) -> None:
+def test_task_runs_in_lmms_eval_and_parse_files_reads_its_samples(repeats: int, data: Path, tmp_path: Path) -> None:
     pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: pip install lmms-eval")
-    data = dataset(tmp_path / "data", images=3)
-    command = [sys.executable, "-c", PROGRAM, str(data), str(FOLDER), str(tmp_path / "out"), str(repeats)]
+    command = [sys.executable, "-c", PROGRAM, str(data), str(FOLDER / "lmms_eval"), str(tmp_path / "out"), str(repeats)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
@@ -118,3 +139,29 @@ def test_task_runs_in_lmms_eval_and_parse_files_reads_its_samples(repeats: int, 
     for metric in ("accuracy", "euclidean_error", "normalized_entropy"):
         mean = sum(group.metrics[metric].value or 0.0 for group in groups) / len(groups)
         assert results["spotball_base"][f"spotball_{metric},every"] == pytest.approx(mean)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["xlsx", "tsv"])
+def test_evaluate_in_vlmevalkit_returns_the_metrics_of_score(
+    made: Any, data: Path, tmp_path: Path, ending: str
+) -> None:
+    from vlmeval.smp import dump
+
+    assert len(made) == 3
+    picture, text = made.build_prompt(0)
+    assert Path(picture["value"]).stat().st_size > 0
+    assert (picture["type"], text["type"]) == ("image", "text")
+    table = made.data.copy()
+    table["prediction"] = ["Cell: C2", "Reasoning: Left.\nCell: B3", "no idea"]
+    file = tmp_path / f"model_SpotTheBall_base.{ending}"
+    dump(table, str(file))
+    scenes = read_scenes(data / "scenes.jsonl")
+    parsed = parse_files([file], scenes, respondent="m")
+    groups = score(parsed.reading.rows, scenes, bootstrap=0).groups
+    expected: dict[str, float] = {f"{group.sport}|n_unparsed": group.n_unparsed for group in groups}
+    values = {f"{group.sport}|{key}": one.value for group in groups for key, one in group.metrics.items()}
+    expected |= {key: value for key, value in values.items() if value is not None}
+    expected["Overall|accuracy"] = sum(expected[f"{group.sport}|accuracy"] for group in groups) / 2
+    assert made.evaluate(str(file)) == pytest.approx(expected)
+    assert made.report_primary_metric(expected) == {"Overall|accuracy": expected["Overall|accuracy"]}

@@ -33,11 +33,7 @@ def locations(error: SpotballError) -> set[str]:
     return {
         form
         for problem in error.problems
-        for form in (
-            problem.code,
-            f"{problem.code}:{problem.field}",
-            f"{problem.code}:{problem.field}:{problem.line}",
-        )
+        for form in (problem.code, f"{problem.code}:{problem.field}", f"{problem.code}:{problem.field}:{problem.line}")
     }
 
 

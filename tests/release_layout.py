@@ -176,11 +176,7 @@ def _write_models(folder: Path, draw: random.Random) -> None:
     def cells(n: int) -> list[str]:
         return [f"{draw.choice('ABCDEF')}{draw.randint(1, 10)}" for _ in range(n)]
 
-    names = {
-        "soccer": ("2.jpg", "163.jpg", "302.jpg", "347.jpg"),
-        "basketball": ("1.png", "2.png", "81_wball.png"),
-        "volleyball": ("1.png", "2.png", "3.png", "51.png"),
-    }
+    names = {**IMAGE_FILES, "volleyball": ("1.png", "2.png", "3.png", "51.png")}
     for sport in names:
         for level in (0, 1, 2):
             answers = [(name, i, cell) for name in names[sport] for i, cell in enumerate(cells(4), start=1)]
@@ -199,9 +195,7 @@ def _write_models(folder: Path, draw: random.Random) -> None:
     answers = [(name, i, cell) for name in names["basketball"] for i, cell in enumerate(cells(4), start=1)]
     answers += [(name, i, cell) for name, n in half.items() for i, cell in enumerate(cells(n), start=1)]
     _write_answers(folder / "qwen" / "level0_basketball.csv", 0, answers)
-
-    short = {"1.png": 4, "2.png": 2}
-    answers = [(name, i, cell) for name, n in short.items() for i, cell in enumerate(cells(n), start=1)]
+    answers = [(name, i, cell) for name, n in half.items() for i, cell in enumerate(cells(n), start=1)]
     _write_answers(folder / "llama" / "level1_volleyball.csv", 1, answers)
 
 

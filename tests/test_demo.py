@@ -10,19 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import process
+from tests.cli.process import spotball
 from tests.failures import codes
 
-FILES = {
-    "README.txt",
-    "scenes.jsonl",
-    "responses-baselines.jsonl",
-    "report.json",
-    "guess-maps.png",
-    "accuracy.png",
-    "images",
-}
 PICTURES = {"guess-maps.png", "accuracy.png"}
+FILES = {"README.txt", "scenes.jsonl", "responses-baselines.jsonl", "report.json", "images", *PICTURES}
 
 Done = tuple[Path, subprocess.CompletedProcess[str]]
 
@@ -30,15 +22,6 @@ WITHOUT_MATPLOTLIB = (
     "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.figure'] = None;"
     "from spotball_core.cli.app import main; sys.argv[0] = 'spotball'; main()"
 )
-
-
-def spotball(
-    *arguments: str | Path, code: str | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    if code is None:
-        return process.spotball(*arguments, cwd=cwd)
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -51,18 +34,16 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return folder, spotball("demo", "--out", folder, "--bootstrap", "30")
 
 
-def test_demo_writes_the_documented_files(done: Done) -> None:
+def test_demo_writes_the_documented_files_and_prints_the_report_and_the_next_commands(done: Done) -> None:
     folder, ran = done
     assert ran.returncode == 0, ran.stderr
     assert {path.name for path in folder.iterdir()} == FILES
     scenes = [json.loads(line) for line in (folder / "scenes.jsonl").read_text().splitlines()]
     assert len(scenes) == 60
     assert all(scene["sport"].startswith("synthetic-") for scene in scenes)
-    assert {scene["path"] for scene in scenes} == {
-        path.relative_to(folder).as_posix() for path in folder.rglob("images/*/*.png")
-    }
-    responses = (folder / "responses-baselines.jsonl").read_text().splitlines()
-    assert len(responses) == 5 * 60 * 50
+    pictures = folder.rglob("images/*/*.png")
+    assert {scene["path"] for scene in scenes} == {path.relative_to(folder).as_posix() for path in pictures}
+    assert len((folder / "responses-baselines.jsonl").read_text().splitlines()) == 5 * 60 * 50
     report = json.loads((folder / "report.json").read_text())
     groups = {(group["sport"], group["respondent"]): group for group in report["groups"]}
     assert len(groups) == 15
@@ -75,11 +56,6 @@ def test_demo_writes_the_documented_files(done: Done) -> None:
             assert group["metrics"]["accuracy"]["value"] < 0.5
             assert group["metrics"]["wasserstein"]["reference"] == "oracle"
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
-
-
-def test_demo_prints_the_report_and_the_next_commands(done: Done) -> None:
-    folder, ran = done
-    report = json.loads((folder / "report.json").read_text())
     assert report["signature"] in ran.stdout
     assert "nearest-player" in ran.stdout
     said = ran.stderr.splitlines()
@@ -89,17 +65,14 @@ def test_demo_prints_the_report_and_the_next_commands(done: Done) -> None:
 
 
 @pytest.mark.slow
-def test_printed_score_command_gives_the_report_of_the_demo(done: Done, tmp_path: Path) -> None:
-    folder, _ = done
-    out = tmp_path / "again.json"
-    again = spotball("score", folder, "--reference", "oracle", "--bootstrap", "30", "--out", out)
-    assert again.returncode == 0, again.stderr
-    assert out.read_text() == (folder / "report.json").read_text()
-
-
-@pytest.mark.slow
-def test_demo_again_overwrites_its_files_and_keeps_others(done: Done) -> None:
+def test_printed_score_command_gives_the_report_and_demo_again_overwrites_only_its_files(
+    done: Done, tmp_path: Path
+) -> None:
     folder, first = done
+    out = tmp_path / "again.json"
+    score = spotball("score", folder, "--reference", "oracle", "--bootstrap", "30", "--out", out)
+    assert score.returncode == 0, score.stderr
+    assert out.read_text() == (folder / "report.json").read_text()
     before = contents(folder)
     (folder / "responses-mine.csv").write_text("image,cell\n1,D5\n")
     again = spotball("demo", "--out", folder, "--bootstrap", "30")
@@ -115,7 +88,8 @@ def test_demo_without_matplotlib_writes_no_pictures_and_deletes_old_ones(done: D
     folder, _ = done
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     assert {path.name for path in tmp_path.iterdir()} == FILES
-    ran = spotball("demo", "--out", tmp_path, "--bootstrap", "0", "--seed", "5", code=WITHOUT_MATPLOTLIB)
+    command = [sys.executable, "-c", WITHOUT_MATPLOTLIB, "demo", "--out", tmp_path, "--bootstrap", "0", "--seed", "5"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert {path.name for path in tmp_path.iterdir()} == FILES - PICTURES
     assert 'pip install "spotball-core[report]"' in ran.stderr
@@ -131,20 +105,14 @@ def test_demo_quiet_prints_only_the_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["scenes.jsonl", "README.txt"])
-def test_demo_into_a_folder_with_other_files_fails_and_keeps_them(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("mine\n")
-    ran = spotball("demo", "--out", tmp_path)
-    assert ran.returncode == 2
-    assert codes(ran.stderr) == ["output-exists"]
-    assert contents(tmp_path) == {name: b"mine\n"}
-
-
-def test_demo_with_a_file_as_folder_or_a_negative_seed_fails(tmp_path: Path) -> None:
-    file = tmp_path / "file"
+def test_demo_into_a_folder_with_other_files_or_into_a_file_or_with_a_negative_seed_fails(
+    tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
     file.write_text("mine\n")
-    ran = spotball("demo", "--out", file)
-    assert ran.returncode == 2
-    assert codes(ran.stderr) == ["output-exists"]
-    assert str(file) in ran.stderr
+    for out in (tmp_path, file):
+        ran = spotball("demo", "--out", out)
+        assert (ran.returncode, codes(ran.stderr)) == (2, ["output-exists"])
+        assert str(out) in ran.stderr
     assert spotball("demo", "--out", tmp_path / "new", "--seed", "-1").returncode == 2
-    assert contents(tmp_path) == {"file": b"mine\n"}
+    assert contents(tmp_path) == {name: b"mine\n"}

@@ -56,20 +56,11 @@ CUT_OFF = """() => [...document.querySelectorAll(".md-content :is(pre > code, .m
 """JavaScript that lists the parts that are wider than the page."""
 
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-
-
-def commands_of_the_readme() -> list[str]:
-    return [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
-
-
-def run_all(lines: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
-    script = "set -e\n" + "\n".join(lines)
-    return subprocess.run(
-        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False, env=environment
-    )
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -215,27 +206,22 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_readme_commands_run(tmp_path: Path) -> None:
-    lines = [line for line in commands_of_the_readme() if not line.startswith("spotball gen ")]
+    lines = [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
     assert any(line.startswith("spotball score") for line in lines)
-    done = run_all(lines, tmp_path)
+    assert [line for line in lines if line.startswith("spotball gen ")] == ["spotball gen run --demo --out items"]
+    environment = os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", "-c", "\n".join(["set -e", *lines])]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout
     (shown,) = blocks("console")
     assert shown in done.stdout
     assert (tmp_path / "run-eye/trials.csv").read_text(encoding="utf-8").splitlines()[1].endswith(",keys,,keys")
-
-
-@pytest.mark.slow
-def test_readme_generation_command_makes_items(tmp_path: Path) -> None:
-    lines = [line for line in commands_of_the_readme() if line.startswith("spotball gen ")]
-    done = run_all(lines, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert lines == ["spotball gen run --demo --out items"]
     assert len((tmp_path / "items/scenes.jsonl").read_text(encoding="utf-8").splitlines()) > 20
 
 
 def test_readme_figures_match_the_replication_results() -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join(README.split())
     items = stored().items
     matches = sum(item.status == "match" for item in items)
     assert f"{len(items)} published figures: {matches} agree" in text
@@ -244,11 +230,8 @@ def test_readme_figures_match_the_replication_results() -> None:
     assert len(rows) == 6
     for who, quantity, published, reproduced, status in rows:
         person = "human" if who == "People" else "gemini"
-        (item,) = (
-            item
-            for item in items
-            if item.respondent == person and item.sport == "soccer" and quantity.startswith(item.quantity)
-        )
+        of_person = [item for item in items if item.respondent == person and item.sport == "soccer"]
+        (item,) = (item for item in of_person if quantity.startswith(item.quantity))
         assert item.reproduced is not None
         digits = len(reproduced.partition(".")[2])
         assert (published, f"{item.reproduced:.{digits}f}", status) == (item.published, reproduced, item.status)
@@ -268,7 +251,7 @@ def test_readme_finding_matches_compare(real_release: Path) -> None:
         f"people find the ball in {people}% of guesses and Gemini 2.0 Flash in {gemini}% (difference {difference} "
         f"points, 95% interval {low} to {high})"
     )
-    assert finding in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert finding in " ".join(README.split())
 
 
 @pytest.mark.real
@@ -292,21 +275,17 @@ def test_results_page_explains_the_causes_of_mismatches() -> None:
     assert [name for name in causes if f"\n| {name} | " not in page] == []
 
 
-def test_readme_python_prints_the_values_in_its_comments(capsys: pytest.CaptureFixture[str]) -> None:
-    block, _ = blocks("python")
-    exec(compile(block, "README.md", "exec"), {})
-    lines = [line for line in block.splitlines() if line.startswith("print(")]
-    assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
-
-
-def test_readme_analysis_code_runs(
+def test_readme_python_prints_the_values_in_its_comments_and_analyzes_a_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, block = blocks("python")
     monkeypatch.chdir(tmp_path)
+    printing, analyzing = blocks("python")
+    exec(compile(printing, "README.md", "exec"), {})
+    lines = [line for line in printing.splitlines() if line.startswith("print(")]
+    assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
     scenes = synthetic_scenes(30)
     write_responses(baseline_responses(scenes, samples=2), dataset(tmp_path / "demo", scenes) / "responses.jsonl")
-    exec(compile(block, "README.md", "exec"), {})
+    exec(compile(analyzing, "README.md", "exec"), {})
     assert "nearest-player" in capsys.readouterr().out
     assert (tmp_path / "report" / "report.html").is_file()
 
@@ -326,12 +305,13 @@ def test_readme_picture_matches_its_script(tmp_path: Path) -> None:
     assert FILE.stat().st_size < 200_000
 
 
+COMMANDS = re.compile(r"^```(?:bash|text|console)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
 def shown() -> Iterator[tuple[str, str]]:
     """Yield each `spotball` command in a code block, with its page."""
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
-        for block in re.findall(
-            r"^```(?:bash|text|console)[^\n]*\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE
-        ):
+        for block in COMMANDS.findall(page.read_text()):
             for line in block.replace("\\\n", " ").splitlines():
                 if found := re.match(r"(?:\$ )?(spotball .*)", line.strip()):
                     yield page.relative_to(ROOT).as_posix(), found[1]
@@ -356,28 +336,23 @@ def what_is_wrong(line: str) -> str | None:
     return f"no option {', '.join(unknown)}" if unknown else None
 
 
-def test_commands_and_options_on_pages_exist() -> None:
+def test_commands_and_options_on_pages_exist_and_the_cheat_sheet_has_every_command() -> None:
     """Check also the commands that no test runs, because they need a key, weights or people."""
     lines = list(shown())
     assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
     assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
-
-
-def test_cheat_sheet_has_every_command() -> None:
-    lines = [f"{line} " for page, line in shown() if page == "docs/reference/cheat-sheet.md"]
+    on_sheet = [f"{line} " for page, line in lines if page == "docs/reference/cheat-sheet.md"]
     names = [" ".join(words) for words, _ in helps()]
     assert len(names) > 30
-    assert [name for name in names if not any(line.startswith(f"{name} ") for line in lines)] == []
+    assert [name for name in names if not any(line.startswith(f"{name} ") for line in on_sheet)] == []
 
 
 def test_glossary_is_sorted_and_defines_the_terms_of_the_project() -> None:
     text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
     terms = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert terms == sorted(terms, key=str.lower)
-    ours = (
-        "Respondent, Item, Scene, Control, Cell, Sample, Cue, Noise ceiling, Matched metric, Policy, Signature, Trial"
-    )
-    assert set(ours.split(", ")) <= set(terms)
+    ours = {"Respondent", "Item", "Scene", "Control", "Cell", "Sample", "Cue", "Noise ceiling", "Matched metric"}
+    assert ours | {"Policy", "Signature", "Trial"} <= set(terms)
 
 
 @pytest.mark.parametrize(
@@ -405,8 +380,7 @@ def test_files_linked_from_readme_and_contributing_exist(page: str) -> None:
 def test_every_public_name_is_used_in_the_documentation() -> None:
     """Check that a page, a notebook, the README, or an example in a docstring uses the name."""
     texts = [file.read_text(encoding="utf-8") for file in (*ROOT.glob("docs/**/*.md"), *ROOT.glob("notebooks/*"))]
-    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
     for file in ROOT.glob("spotball_*/**/*.py"):
         texts += re.findall(r"^ *>>> .*$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    together = "\n".join(texts)
+    together = "\n".join([README, *texts])
     assert [name for name in spotball_core.__all__ if not re.search(rf"\b{name}\b", together)] == []

@@ -20,8 +20,8 @@ from spotball_core.errors import (
     SpotballError,
 )
 from tests.cli.process import spotball
-from tests.conftest import ROOT
 from tests.failures import codes, locations
+from tests.test_imports import FILES
 
 PROBLEM = Problem("unknown-image", "a.csv", 3, "image", "'7'", "an image of the scenes")
 OTHER = Problem("missing-file", "b.csv", None, "file", "no such file", "a file of responses", fix="Check the path")
@@ -36,15 +36,11 @@ ERRORS = (
 )
 
 
-def test_every_code_has_an_explanation_in_alphabetical_order() -> None:
+def test_every_code_has_an_explanation_in_alphabetical_order_and_is_used_by_an_error() -> None:
     assert list(EXPLANATIONS) == sorted(CODES)
     assert all(all(explanation) for explanation in EXPLANATIONS.values())
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in CODES)
-
-
-def test_every_code_is_used_by_an_error() -> None:
-    files = [file for package in ROOT.glob("spotball_*") for file in package.rglob("*.py")]
-    source = "".join(file.read_text(encoding="utf-8") for file in files if file.name != "error_codes.py")
+    source = "".join(file.read_text(encoding="utf-8") for file in FILES if file.name != "error_codes.py")
     assert [code for code in CODES if f'"{code}"' not in source] == []
 
 
@@ -55,19 +51,10 @@ def test_pickled_error_keeps_message_code_and_location(error: SpotballError) -> 
     assert (str(read), read.to_dict()) == (str(error), error.to_dict())
 
 
-def test_error_without_a_code_has_the_code_of_its_class() -> None:
-    assert [error.code for error in ERRORS] == [
-        "failed",
-        "invalid-option",
-        "output-exists",
-        "out-of-memory",
-        "missing-extra",
-        "unknown-image",
-    ]
+def test_error_without_a_code_has_the_code_of_its_class_at_the_end_of_its_message() -> None:
+    codes_of_classes = ["failed", "invalid-option", "output-exists", "out-of-memory", "missing-extra", "unknown-image"]
+    assert [error.code for error in ERRORS] == codes_of_classes
     assert DistributionError("negative").code == "invalid-distribution"
-
-
-def test_error_message_starts_with_file_and_field_and_ends_with_the_code() -> None:
     assert ERRORS[2].with_codes() == "out: --out: is a file [output-exists]"
     assert ERRORS[0].with_codes() == "nothing works [failed]"
 
@@ -78,22 +65,15 @@ def test_input_error_has_the_location_of_its_first_problem_and_the_code_of_each(
     assert codes(error.with_codes()) == ["unknown-image", "missing-file"]
     assert {"unknown-image:image:3", "missing-file:file"} <= locations(error)
     assert [problem["code"] for problem in error.to_dict()["problems"]] == ["unknown-image", "missing-file"]
-
-
-def test_problems_with_different_codes_are_not_merged() -> None:
+    # Problems with different codes are not merged.
     problems = [Problem(code, "a.csv", 2, "cell", "'x'", "a cell") for code in ("invalid-cell", "invalid-value")]
     assert [problem.code for problem in InputError(problems).problems] == ["invalid-cell", "invalid-value"]
 
 
-@pytest.mark.parametrize("option", [["--format", "json"], ["--format=json"]])
-def test_command_with_format_json_prints_the_error_as_json(option: list[str], tmp_path: Path) -> None:
-    done = spotball("score", tmp_path / "none.csv", "--scenes", tmp_path / "scenes.jsonl", *option)
-    error = json.loads(done.stdout)["error"]
-    assert done.returncode == 2
-    assert codes(done.stderr) == [error["code"]] == ["missing-file"]
-    assert error["file"] in done.stderr
-
-
-def test_command_without_format_json_prints_the_error_only_to_stderr(tmp_path: Path) -> None:
-    done = spotball("score", tmp_path / "none.csv", "--scenes", tmp_path / "scenes.jsonl")
-    assert (done.stdout, codes(done.stderr)) == ("", ["missing-file"])
+def test_command_with_format_json_prints_the_error_as_json(tmp_path: Path) -> None:
+    for option in (["--format", "json"], ["--format=json"]):
+        done = spotball("score", tmp_path / "none.csv", "--scenes", tmp_path / "scenes.jsonl", *option)
+        error = json.loads(done.stdout)["error"]
+        assert done.returncode == 2
+        assert codes(done.stderr) == [error["code"]] == ["missing-file"]
+        assert error["file"] in done.stderr

@@ -59,6 +59,7 @@ limit = 0.9
 """
 
 NAMES = tuple(formats("spotball-core"))
+FRONT = [one for one in factorial_design() if one.view == "front"]
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -86,6 +87,11 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run" / "batch-1"
 
 
+def scoring_of(demo: Path, reference: str | None = None) -> Scoring:
+    policy = ScorePolicy.standard(reference=reference, bootstrap=20)
+    return Scoring(*load_counts(demo, None, participants=True), policy)
+
+
 def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]:
     """Yield examples of a format, as this package writes them, or reads them from other programs."""
     match name:
@@ -101,33 +107,25 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             yield json.loads(score(demo, bootstrap=20, reference=REFERENCE).model_dump_json())
             yield json.loads(score(demo, bootstrap=0, policy="paper").model_dump_json())
         case "report":
-            scoring = Scoring(
-                *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
-            )
-            yield json.loads(analyze(scoring).model_dump_json())
+            yield json.loads(analyze(scoring_of(demo, reference=REFERENCE)).model_dump_json())
         case "comparison":
-            scoring = Scoring(
-                *load_counts(demo, None, participants=True), ScorePolicy.standard(reference=REFERENCE, bootstrap=20)
-            )
-            yield json.loads(compare(scoring, "center", "uniform", permutations=50).model_dump_json())
+            found = compare(scoring_of(demo, reference=REFERENCE), "center", "uniform", permutations=50)
+            yield json.loads(found.model_dump_json())
         case "cues":
-            scoring = Scoring(*load_counts(demo, None, participants=True), ScorePolicy.standard(bootstrap=20))
-            yield json.loads(explain_cues(scoring, cues=["center", "blocked"]).model_dump_json())
+            yield json.loads(explain_cues(scoring_of(demo), cues=["center", "blocked"]).model_dump_json())
         case "replication":
             yield json.loads(replicate(write_release(tmp_path / "release")).model_dump_json())
         case "reasoning":
             yield json.loads(analyzed().model_dump_json())
         case "gaze-report":
-            design = [one for one in factorial_design() if one.view == "front"]
-            trials = simulate(Observer("head", noise=0.4, lapse=0.1), design, prompts=2, respondent="heady", seed=1)
+            trials = simulate(Observer("head", noise=0.4, lapse=0.1), FRONT, prompts=2, respondent="heady", seed=1)
             yield json.loads(analyze_gaze(trials, GazeOptions(bootstrap=20)).model_dump_json())
         case "gaze-follow":
             target = FollowTarget("a.jpg", "1", (1, 1, 3, 3), (0.2, 0.2), ((0.5, 0.5), (0.6, 0.5)), (40, 30))
             prediction = FollowPrediction("m", "a.jpg", "1", (0.5, 0.6), None)
             yield json.loads(evaluate_following([target], [prediction], bootstrap=20).model_dump_json())
         case "gaze-weights":
-            design = [one for one in factorial_design() if one.view == "front"]
-            trials = simulate(Observer("coin", noise=0.4), design, prompts=2, respondent="coin", seed=1)
+            trials = simulate(Observer("coin", noise=0.4), FRONT, prompts=2, respondent="coin", seed=1)
             yield json.loads(estimate_weights(trials).model_dump_json())
         case "study":
             yield tomllib.loads((made.study(tmp_path / "study") / "study.toml").read_text(encoding="utf-8"))
@@ -160,39 +158,16 @@ def test_published_schemas_are_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_json_schema_is_valid_and_has_its_name_and_version(name: str) -> None:
+def test_json_schema_is_valid_and_has_its_name_its_version_and_descriptions(name: str) -> None:
     schema = json_schema(name)
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:spotball-core:schema:v1:{name}"
     version = schema.get("properties", {}).get("schema_version", {"const": 1})
     assert version["const"] == 1, "another version of a file is another version of its schema"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_object_of_a_schema_has_a_description(name: str) -> None:
-    schema = json_schema(name)
     for title, part in schema.get("$defs", {}).items():
         if "properties" in part:
             assert part["description"], title
             assert part["additionalProperties"] is False, title
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_written_files_match_their_schema_and_incomplete_ones_do_not(
-    name: str, demo: Path, batch: Path, tmp_path: Path
-) -> None:
-    check = validator(name)
-    instances = list(written(name, demo, batch, tmp_path))
-    assert instances
-    for instance in instances:
-        assert [error.message for error in check.iter_errors(instance)] == []
-    whole = instances[0]
-    assert not check.is_valid({**whole, "no_such_field": 1})
-    assert not check.is_valid([whole])
-    required = set(whole) & set(json_schema(name).get("required", ()))
-    for field in required:
-        assert not check.is_valid({key: value for key, value in whole.items() if key != field}), field
 
 
 SPOILED: dict[str, list[Callable[[Any], Any]]] = {
@@ -241,13 +216,25 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "spoil"), [(name, spoil) for name, all in SPOILED.items() for spoil in all])
-def test_schema_rejects_an_invalid_value(
-    name: str, spoil: Callable[[Any], Any], demo: Path, batch: Path, tmp_path: Path
+@pytest.mark.parametrize("name", NAMES)
+def test_written_files_match_their_schema_and_incomplete_or_invalid_ones_do_not(
+    name: str, demo: Path, batch: Path, tmp_path: Path
 ) -> None:
-    instance = deepcopy(next(written(name, demo, batch, tmp_path)))
-    spoil(instance)
-    assert not validator(name).is_valid(instance)
+    check = validator(name)
+    instances = list(written(name, demo, batch, tmp_path))
+    assert instances
+    for instance in instances:
+        assert [error.message for error in check.iter_errors(instance)] == []
+    whole = instances[0]
+    assert not check.is_valid({**whole, "no_such_field": 1})
+    assert not check.is_valid([whole])
+    required = set(whole) & set(json_schema(name).get("required", ()))
+    for field in required:
+        assert not check.is_valid({key: value for key, value in whole.items() if key != field}), field
+    for number, spoil in enumerate(SPOILED.get(name, ()), start=1):
+        spoiled = deepcopy(whole)
+        spoil(spoiled)
+        assert not check.is_valid(spoiled), f"invalid value {number} of {name}"
 
 
 NUMBERS = st.floats(0, 1000, allow_nan=False)
@@ -280,30 +267,21 @@ def test_every_scene_matches_its_schema(scene: Scene) -> None:
 )
 def test_record_accepts_the_values_that_its_schema_accepts(name: str, fields: dict[str, Any]) -> None:
     """Check that a record can be read if its schema accepts it and its names are not blank."""
-    about: dict[str, Any] = {"sport": "soccer", "image": "1", "respondent": "a", "kind": "model"}
-    if name == "scene":
-        about = {"sport": "soccer", "image": "1", "width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
-    instance = about | fields
+    of_scene = {"width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
+    of_response = {"respondent": "a", "kind": "model"}
+    instance = {"sport": "soccer", "image": "1", **(of_scene if name == "scene" else of_response), **fields}
     if validator(name).is_valid(instance) and all(str(instance[key]).strip() for key in ("sport", "image")):
         (Scene if name == "scene" else Response).model_validate(instance)
 
 
-class TestCommand:
-    def test_schema_command_prints_a_schema(self) -> None:
-        done = spotball("schema", "scene")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert json.loads(done.stdout) == json_schema("scene")
-
-    def test_schema_command_without_a_name_lists_all_schemas(self) -> None:
-        done = spotball("schema")
-        assert [line.split()[0] for line in done.stdout.splitlines()] == list(NAMES)
-
-    def test_schema_command_with_out_writes_a_file(self, tmp_path: Path) -> None:
-        done = spotball("schema", "scores", "--out", tmp_path / "scores.json")
-        assert (done.returncode, done.stdout) == (0, "")
-        assert (tmp_path / "scores.json").read_text(encoding="utf-8") == texts()["scores.json"]
-
-    def test_schema_command_with_an_unknown_name_fails(self) -> None:
-        done = spotball("schema", "scens")
-        assert (done.returncode, codes(done.stderr)) == (2, ["unknown-name"])
-        assert all(name in done.stderr for name in ("'scens'", "'scene'", *NAMES))
+def test_schema_command_prints_or_writes_a_schema_or_lists_all_schemas(tmp_path: Path) -> None:
+    done = spotball("schema", "scene")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json_schema("scene")
+    done = spotball("schema", "scores", "--out", tmp_path / "scores.json")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "scores.json").read_text(encoding="utf-8") == texts()["scores.json"]
+    assert [line.split()[0] for line in spotball("schema").stdout.splitlines()] == list(NAMES)
+    done = spotball("schema", "scens")
+    assert (done.returncode, codes(done.stderr)) == (2, ["unknown-name"])
+    assert all(name in done.stderr for name in ("'scens'", "'scene'", *NAMES))

@@ -47,335 +47,286 @@ def grids_with_boxes(draw: st.DrawFn) -> tuple[Grid, tuple[float, float, float, 
     return grid, draw(boxes(grid))
 
 
-# Labels, (row, column), index --------------------------------------------------------------------------------------
+INVALID: list[dict[str, Any]] = [{"rows": n} for n in (0, -1, 2.5, True, "6", None)] + [{"cols": n} for n in (0, 3.0)]
+INVALID += [{side: pixels} for side in ("width", "height") for pixels in (0, -1, math.nan, math.inf)]
 
 
-def test_labels_continue_row_by_row_after_z_and_zz() -> None:
-    names = ["".join(letters) for n in (1, 2, 3) for letters in itertools.product(string.ascii_uppercase, repeat=n)]
-    assert names[26] == "AA"
-    assert names[702] == "AAA"
+class TestLabels:
+    def test_labels_continue_row_by_row_after_z_and_zz(self) -> None:
+        names = ["".join(letters) for n in (1, 2, 3) for letters in itertools.product(string.ascii_uppercase, repeat=n)]
+        assert names[26] == "AA"
+        assert names[702] == "AAA"
 
-    grid = Grid(rows=800, cols=3, width=30, height=800)
+        grid = Grid(rows=800, cols=3, width=30, height=800)
 
-    assert grid.labels == tuple(f"{name}{col}" for name in names[:800] for col in (1, 2, 3))
-    assert [row_name(row) for row in range(1, 801)] == names[:800]
-    assert [row_number(name) for name in names[:800]] == list(range(1, 801))
+        assert grid.labels == tuple(f"{name}{col}" for name in names[:800] for col in (1, 2, 3))
+        assert [row_name(row) for row in range(1, 801)] == names[:800]
+        assert [row_number(name) for name in names[:800]] == list(range(1, 801))
 
+    @given(rows=st.integers(1, 20_000), cols=st.integers(1, 5), data=st.data())
+    def test_label_position_and_index_of_a_cell_agree(self, rows: int, cols: int, data: st.DataObject) -> None:
+        grid = Grid(rows, cols, 640, 360)
+        row, col = data.draw(st.integers(1, rows)), data.draw(st.integers(1, cols))
+        index = (row - 1) * cols + col - 1
+        label = grid.label((row, col))
 
-@given(rows=st.integers(1, 20_000), cols=st.integers(1, 5), data=st.data())
-def test_label_position_and_index_of_a_cell_agree(rows: int, cols: int, data: st.DataObject) -> None:
-    grid = Grid(rows, cols, 640, 360)
-    row, col = data.draw(st.integers(1, rows)), data.draw(st.integers(1, cols))
-    index = (row - 1) * cols + col - 1
-    label = grid.label((row, col))
+        assert label == label.upper()
+        for name in ((row, col), index, label, label.lower(), f"{col}{row_name(row)}", f" {row_name(row)} {col} "):
+            assert grid.position(name) == (row, col)
+            assert grid.index(name) == index
+            assert grid.label(name) == label
 
-    assert label == label.upper()
-    for name in ((row, col), index, label, label.lower(), f"{col}{row_name(row)}", f" {row_name(row)} {col} "):
-        assert grid.position(name) == (row, col)
-        assert grid.index(name) == index
-        assert grid.label(name) == label
+    @pytest.mark.parametrize(
+        "cell", ["D5", "5D", "d5", "5d", " D 5 ", "\tD5\n", "D05", (4, 5), 34, np.int64(34), (np.int32(4), np.int64(5))]
+    )
+    def test_every_spelling_of_a_cell_is_accepted(self, cell: str | int | tuple[int, int]) -> None:
+        assert STANDARD.position(cell) == (4, 5)
+        assert STANDARD.index(cell) == 34
+        assert STANDARD.label(cell) == "D5"
+        assert all(type(number) is int for number in STANDARD.position(cell))
 
+    @pytest.mark.parametrize(
+        "text",
+        ["", " ", "D", "5", "D-5", "D5E", "5D5", "D5.0", "D,5", "Ä5", "D٥", "D5\x00", "A" + "9" * 5000, "A" * 5000],
+    )
+    def test_text_that_is_not_a_label_raises_grid_error(self, text: str) -> None:
+        for parse in (parse_label, STANDARD.index):
+            with raises(GridError, "invalid-cell"):
+                parse(text)
 
-@pytest.mark.parametrize(
-    "cell", ["D5", "5D", "d5", "5d", " D 5 ", "\tD5\n", "D05", (4, 5), 34, np.int64(34), (np.int32(4), np.int64(5))]
-)
-def test_every_spelling_of_a_cell_is_accepted(cell: str | int | tuple[int, int]) -> None:
-    assert STANDARD.position(cell) == (4, 5)
-    assert STANDARD.index(cell) == 34
-    assert STANDARD.label(cell) == "D5"
-    assert all(type(number) is int for number in STANDARD.position(cell))
+    @pytest.mark.parametrize(
+        "cell",
+        [
+            *("D0", "0D", "G1", "A11", "AA1", "A999999999", -1, 60, (0, 1), (7, 1), (1, 0), (1, 11)),
+            *(3.7, 3.0, (4.5, 5), (4, 5.0), (4,), (4, 5, 6), ("D", 5), None, [4, 5]),
+        ],
+    )
+    def test_cell_outside_the_grid_or_of_a_wrong_type_raises_grid_error(self, cell: object) -> None:
+        for ask in (STANDARD.position, STANDARD.index, STANDARD.label, lambda cell: STANDARD.mask(["A1", cell])):
+            with pytest.raises(GridError):
+                ask(cell)  # type: ignore[arg-type]
 
+    def test_grid_error_is_a_value_error_with_a_code(self) -> None:
+        assert issubclass(GridError, SpotballError)
+        assert issubclass(GridError, ValueError)
+        with raises(GridError, "outside-grid"):
+            STANDARD.index("G1")
+        with raises(GridError, "invalid-grid:row"):
+            row_name(0)
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "D", "5", "D-5", "D5E", "5D5", "D5.0", "D,5", "Ä5", "D٥", "D5\x00", "A" + "9" * 5000, "A" * 5000]
-)
-def test_text_that_is_not_a_label_raises_grid_error(text: str) -> None:
-    for parse in (parse_label, STANDARD.index):
-        with raises(GridError, "invalid-cell"):
-            parse(text)
+    @pytest.mark.parametrize("bad", INVALID, ids=str)
+    def test_grid_with_an_invalid_shape_or_size_raises_grid_error(self, bad: dict[str, Any]) -> None:
+        (field,) = bad
+        with raises(GridError, f"invalid-grid:{field}"):
+            Grid(**{"rows": 6, "cols": 10, "width": 640, "height": 360, **bad})
 
+    def test_standard_grid_is_the_grid_of_the_paper(self) -> None:
+        assert str(STANDARD) == "6x10@640x360"
+        assert (STANDARD.n_cells, STANDARD.cell_width, STANDARD.cell_height) == (60, 64.0, 60.0)
+        assert STANDARD.cell_area == 64 * 60
+        assert STANDARD.diagonal == pytest.approx(math.sqrt(640**2 + 360**2), rel=1e-15)
+        assert Grid(6, 10, 640.0, 360.0) == STANDARD
+        assert hash(Grid(6, 10, 640.0, 360.0)) == hash(STANDARD)
+        assert Grid(6, 10, 641, 360) != STANDARD
 
-@pytest.mark.parametrize(
-    "cell",
-    [
-        *("D0", "0D", "G1", "A11", "AA1", "A999999999", -1, 60, (0, 1), (7, 1), (1, 0), (1, 11)),
-        *(3.7, 3.0, (4.5, 5), (4, 5.0), (4,), (4, 5, 6), ("D", 5), None, [4, 5]),
-    ],
-)
-def test_cell_outside_the_grid_or_of_a_wrong_type_raises_grid_error(cell: object) -> None:
-    for ask in (STANDARD.position, STANDARD.index, STANDARD.label, lambda cell: STANDARD.mask(["A1", cell])):
-        with pytest.raises(GridError):
-            ask(cell)  # type: ignore[arg-type]
-
-
-def test_grid_error_states_the_value_and_the_valid_cells() -> None:
-    with raises(GridError, "outside-grid"):
-        STANDARD.index("G1")
-    with raises(GridError, "invalid-cell"):
-        STANDARD.index("fifth")
-    assert issubclass(GridError, SpotballError)
-    assert issubclass(GridError, ValueError)
-    with raises(GridError, "invalid-grid:row"):
-        row_name(0)
-
-
-@pytest.mark.parametrize("bad", [{"rows": n} for n in (0, -1, 2.5, True, "6", None)] + [{"cols": 0}, {"cols": 3.0}])
-def test_grid_with_invalid_rows_or_columns_raises_grid_error(bad: dict[str, int]) -> None:
-    with raises(GridError, "invalid-grid"):
-        Grid(**{"rows": 6, "cols": 10, "width": 640, "height": 360, **bad})
-
-
-@pytest.mark.parametrize("side", ["width", "height"])
-@pytest.mark.parametrize("pixels", [0, -1, math.nan, math.inf])
-def test_grid_with_an_invalid_size_raises_grid_error(side: str, pixels: float) -> None:
-    sizes: dict[str, Any] = {"width": 640, "height": 360, side: pixels}
-    with raises(GridError, f"invalid-grid:{side}"):
-        Grid(6, 10, **sizes)
-
-
-def test_standard_grid_is_the_grid_of_the_paper() -> None:
-    assert str(STANDARD) == "6x10@640x360"
-    assert (STANDARD.n_cells, STANDARD.cell_width, STANDARD.cell_height) == (60, 64.0, 60.0)
-    assert STANDARD.cell_area == 64 * 60
-    assert STANDARD.diagonal == pytest.approx(math.sqrt(640**2 + 360**2), rel=1e-15)
-    assert Grid(6, 10, 640.0, 360.0) == STANDARD
-    assert hash(Grid(6, 10, 640.0, 360.0)) == hash(STANDARD)
-    assert Grid(6, 10, 641, 360) != STANDARD
+    def test_mask_accepts_any_spelling_and_number_of_cells(self) -> None:
+        assert np.flatnonzero(STANDARD.mask(["D5", "5d", (1, 1), 59])).tolist() == [0, 34, 59]
+        assert not STANDARD.mask([]).any()
+        assert STANDARD.mask(label for label in ("A1", "A2")).sum() == 2
 
 
-def test_mask_accepts_any_spelling_and_number_of_cells() -> None:
-    assert np.flatnonzero(STANDARD.mask(["D5", "5d", (1, 1), 59])).tolist() == [0, 34, 59]
-    assert not STANDARD.mask([]).any()
-    assert STANDARD.mask(label for label in ("A1", "A2")).sum() == 2
+class TestDistances:
+    @pytest.mark.parametrize("grid", GRIDS, ids=str)
+    def test_centers_rectangles_and_distances_match_plain_loops(self, grid: Grid) -> None:
+        wide, high = grid.width / grid.cols, grid.height / grid.rows
+        centers, rectangles = [], []
+        for row in range(grid.rows):
+            for col in range(grid.cols):
+                centers.append((col * wide + wide / 2, row * high + high / 2))
+                rectangles.append((col * wide, row * high, (col + 1) * wide, (row + 1) * high))
+        middle = (grid.width / 2, grid.height / 2)
+        distances = [[math.dist(a, b) for b in centers] for a in centers]
+        in_cells = [[math.hypot((x - u) / wide, (y - v) / high) for u, v in centers] for x, y in centers]
+
+        np.testing.assert_allclose(grid.centers, centers, rtol=1e-12)
+        np.testing.assert_allclose(grid.rectangles, rectangles, rtol=1e-12)
+        np.testing.assert_allclose(grid.distances, distances, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(grid.cell_distances, in_cells, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(grid.center_distances, [math.dist(c, middle) for c in centers], rtol=1e-9, atol=1e-9)
+
+    @given(grid=grids)
+    def test_distances_are_symmetric_and_zero_only_on_the_diagonal_or_in_the_middle(self, grid: Grid) -> None:
+        np.testing.assert_array_equal(grid.distances, grid.distances.T)
+        np.testing.assert_array_equal(grid.distances == 0, np.eye(grid.n_cells, dtype=bool))
+        assert grid.distances.max() <= grid.diagonal
+        field = grid.center_distances.reshape(grid.rows, grid.cols)
+        np.testing.assert_array_equal(field, field[::-1])
+        np.testing.assert_array_equal(field, field[:, ::-1])
+        middle = field[grid.rows // 2, grid.cols // 2]
+        assert (middle == 0) == (grid.rows % 2 == 1 and grid.cols % 2 == 1)
+
+    @pytest.mark.parametrize("name", ["centers", "rectangles", "distances", "cell_distances", "center_distances"])
+    def test_grid_arrays_are_cached_and_read_only(self, name: str) -> None:
+        grid = Grid(2, 3, 30, 20)
+        array = getattr(grid, name)
+        assert getattr(grid, name) is array
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+        assert grid.labels is grid.labels
+        with pytest.raises(AttributeError):
+            grid.rows = 3  # type: ignore[misc]
 
 
-# Centers, rectangles, distances ------------------------------------------------------------------------------------
+class TestPoints:
+    def test_cell_at_the_edges_of_cells_and_of_the_image(self) -> None:
+        under = math.nextafter(64, 0)
+        for x, y, cell in (
+            (0, 0, "A1"),
+            (under, 59.999, "A1"),
+            (64, 59.999, "A2"),
+            (under, 60, "B1"),
+            (576, 300, "F10"),
+        ):
+            assert STANDARD.cell_at(x, y) == cell
+        assert [STANDARD.cell_at(x, y) for x, y in ((640, 360), (640, 0), (0, 360))] == ["F10", "A10", "F1"]
 
+    @pytest.mark.parametrize(
+        ("x", "y"),
+        [
+            (-1e-9, 0),
+            (math.nextafter(640, 641), 0),
+            (0, -1),
+            (0, 360.001),
+            (math.nan, 0),
+            (0, math.inf),
+            (-math.inf, 0),
+        ],
+    )
+    def test_point_outside_the_image_has_no_cell(self, x: float, y: float) -> None:
+        assert STANDARD.indices_at(x, y) == -1
+        with raises(GridError, "outside-grid"):
+            STANDARD.cell_at(x, y)
 
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-def test_centers_rectangles_and_distances_match_plain_loops(grid: Grid) -> None:
-    wide, high = grid.width / grid.cols, grid.height / grid.rows
-    centers, rectangles = [], []
-    for row in range(grid.rows):
-        for col in range(grid.cols):
-            centers.append((col * wide + wide / 2, row * high + high / 2))
-            rectangles.append((col * wide, row * high, (col + 1) * wide, (row + 1) * high))
-    middle = (grid.width / 2, grid.height / 2)
-    distances = [[math.dist(a, b) for b in centers] for a in centers]
-    in_cells = [[math.hypot((x - u) / wide, (y - v) / high) for u, v in centers] for x, y in centers]
+    def test_indices_at_broadcasts_arrays_and_finds_the_cell_of_each_center(self) -> None:
+        xs, ys = np.array([[0.0], [100.0], [-1.0]]), np.array([0.0, 60.0])
+        assert STANDARD.indices_at(xs, ys).tolist() == [[0, 10], [1, 11], [-1, -1]]
+        assert STANDARD.indices_at([], []).shape == (0,)
+        for grid in GRIDS:
+            assert grid.indices_at(*grid.centers.T).tolist() == list(range(grid.n_cells))
 
-    np.testing.assert_allclose(grid.centers, centers, rtol=1e-12)
-    np.testing.assert_allclose(grid.rectangles, rectangles, rtol=1e-12)
-    np.testing.assert_allclose(grid.distances, distances, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(grid.cell_distances, in_cells, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(grid.center_distances, [math.dist(c, middle) for c in centers], rtol=1e-9, atol=1e-9)
+    @given(x=st.floats(0, 640), y=st.floats(0, 360))
+    def test_indices_at_on_the_standard_grid_matches_division(self, x: float, y: float) -> None:
+        row, col = min(int(y // 60), 5), min(int(x // 64), 9)
+        assert STANDARD.indices_at(x, y) == row * 10 + col
 
+    @given(grid=grids | st.sampled_from(GRIDS), data=st.data())
+    def test_indices_at_agrees_with_the_rectangles(self, grid: Grid, data: st.DataObject) -> None:
+        xs, ys = np.unique(grid.rectangles[:, ::2]), np.unique(grid.rectangles[:, 1::2])
 
-@given(grid=grids)
-def test_distances_are_symmetric_and_zero_only_on_the_diagonal(grid: Grid) -> None:
-    np.testing.assert_array_equal(grid.distances, grid.distances.T)
-    np.testing.assert_array_equal(grid.distances == 0, np.eye(grid.n_cells, dtype=bool))
-    assert grid.distances.max() <= grid.diagonal
+        def coordinate(edges: NDArray[Any], size: float) -> float:
+            edge = data.draw(st.sampled_from(edges.tolist()))
+            near = st.sampled_from([edge, math.nextafter(edge, -math.inf), math.nextafter(edge, math.inf)])
+            return data.draw(near | st.floats(0, size))
 
+        x, y = coordinate(xs, grid.width), coordinate(ys, grid.height)
+        holding = [
+            index
+            for index, (x1, y1, x2, y2) in enumerate(grid.rectangles.tolist())
+            if (x1 <= x < x2 or x == x2 == grid.width) and (y1 <= y < y2 or y == y2 == grid.height)
+        ]
 
-@given(grid=grids)
-def test_center_distances_are_symmetric_and_zero_only_in_the_middle(grid: Grid) -> None:
-    field = grid.center_distances.reshape(grid.rows, grid.cols)
-    np.testing.assert_array_equal(field, field[::-1])
-    np.testing.assert_array_equal(field, field[:, ::-1])
-    middle = field[grid.rows // 2, grid.cols // 2]
-    assert (middle == 0) == (grid.rows % 2 == 1 and grid.cols % 2 == 1)
-
-
-@pytest.mark.parametrize("name", ["centers", "rectangles", "distances", "cell_distances", "center_distances"])
-def test_grid_arrays_are_cached_and_read_only(name: str) -> None:
-    grid = Grid(2, 3, 30, 20)
-    array = getattr(grid, name)
-    assert getattr(grid, name) is array
-    with pytest.raises(ValueError, match="read-only"):
-        array[0] = 1
-    assert grid.labels is grid.labels
-    with pytest.raises(AttributeError):
-        grid.rows = 3  # type: ignore[misc]
-
-
-# Points ------------------------------------------------------------------------------------------------------------
-
-
-def test_cell_at_the_edges_of_cells_and_of_the_image() -> None:
-    just_under = math.nextafter(64, 0)
-    assert STANDARD.cell_at(0, 0) == "A1"
-    assert STANDARD.cell_at(just_under, 59.999) == "A1"
-    assert STANDARD.cell_at(64, 59.999) == "A2"
-    assert STANDARD.cell_at(just_under, 60) == "B1"
-    assert STANDARD.cell_at(576, 300) == "F10"
-    assert STANDARD.cell_at(640, 360) == "F10"
-    assert STANDARD.cell_at(640, 0) == "A10"
-    assert STANDARD.cell_at(0, 360) == "F1"
-
-
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [(-1e-9, 0), (math.nextafter(640, 641), 0), (0, -1), (0, 360.001), (math.nan, 0), (0, math.inf), (-math.inf, 0)],
-)
-def test_point_outside_the_image_has_no_cell(x: float, y: float) -> None:
-    assert STANDARD.indices_at(x, y) == -1
-    with raises(GridError, "outside-grid"):
-        STANDARD.cell_at(x, y)
-
-
-def test_indices_at_broadcasts_arrays() -> None:
-    xs, ys = np.array([[0.0], [100.0], [-1.0]]), np.array([0.0, 60.0])
-    assert STANDARD.indices_at(xs, ys).tolist() == [[0, 10], [1, 11], [-1, -1]]
-    assert STANDARD.indices_at([], []).shape == (0,)
-
-
-@given(x=st.floats(0, 640), y=st.floats(0, 360))
-def test_indices_at_on_the_standard_grid_matches_division(x: float, y: float) -> None:
-    row, col = min(int(y // 60), 5), min(int(x // 64), 9)
-    assert STANDARD.indices_at(x, y) == row * 10 + col
-
-
-@given(grid=grids | st.sampled_from(GRIDS), data=st.data())
-def test_indices_at_agrees_with_the_rectangles(grid: Grid, data: st.DataObject) -> None:
-    xs, ys = np.unique(grid.rectangles[:, ::2]), np.unique(grid.rectangles[:, 1::2])
-
-    def coordinate(edges: NDArray[Any], size: float) -> float:
-        edge = data.draw(st.sampled_from(edges.tolist()))
-        near = st.sampled_from([edge, math.nextafter(edge, -math.inf), math.nextafter(edge, math.inf)])
-        return data.draw(near | st.floats(0, size))
-
-    x, y = coordinate(xs, grid.width), coordinate(ys, grid.height)
-    holding = [
-        index
-        for index, (x1, y1, x2, y2) in enumerate(grid.rectangles.tolist())
-        if (x1 <= x < x2 or x == x2 == grid.width) and (y1 <= y < y2 or y == y2 == grid.height)
-    ]
-
-    assert len(holding) <= 1
-    assert grid.indices_at(x, y) == (holding[0] if holding else -1)
-    assert bool(holding) == (0 <= x <= grid.width and 0 <= y <= grid.height)
-
-
-def test_indices_at_each_center_is_its_cell() -> None:
-    for grid in GRIDS:
-        assert grid.indices_at(*grid.centers.T).tolist() == list(range(grid.n_cells))
-
-
-# Boxes -------------------------------------------------------------------------------------------------------------
+        assert len(holding) <= 1
+        assert grid.indices_at(x, y) == (holding[0] if holding else -1)
+        assert bool(holding) == (0 <= x <= grid.width and 0 <= y <= grid.height)
 
 
 def assert_like_shapely(grid: Grid, box: tuple[float, float, float, float]) -> None:
     shape = as_shape(box)
     shares = [area.intersection(shape).area / area.area for _, area in cells(grid)]
     distances = [center.distance(shape) for center, _ in cells(grid)]
-    np.testing.assert_allclose(grid.box_shares(box), shares, rtol=1e-9, atol=1e-9)
+    found = grid.box_shares(box)
+    np.testing.assert_allclose(found, shares, rtol=1e-9, atol=1e-9)
+    assert 0 <= found.min() <= found.max() <= 1
     np.testing.assert_allclose(grid.box_distances(box), distances, rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=examples(150))
-@given(drawn=grids_with_boxes())
-def test_box_shares_and_distances_match_shapely(drawn: tuple[Grid, tuple[float, float, float, float]]) -> None:
-    assert_like_shapely(*drawn)
+WRONG_SHAPES = [[0, 0, 10], [0, 0, 10, 10, 10], 5, [], [[0, 0, 1, 1], [0, 0, 1]], None]
+WRONG_VALUES = [[10, 0, 5, 10], [0, 10, 10, 5], [math.nan, 0, 10, 10], [0, 0, math.inf, 10], ["a", "b", "c", "d"]]
+WRONG_VALUES.append([-math.inf, -math.inf, math.inf, math.inf])
 
 
-@pytest.mark.parametrize(
-    "box",
-    [
-        (64, 60, 128, 120),  # one complete cell, touching eight others
-        (64, 60, 64, 120),  # no width, on an edge
-        (70, 60, 90, 60),  # no height, on an edge
-        (96, 90, 96, 90),  # a point, on a center
-        (640, 360, 640, 360),  # a point, in the corner
-        (-50, -50, 0, 0),  # touches the image's corner from outside
-        (-50, 100, 30.5, 250),  # partly outside
-        (700, 400, 800, 500),  # completely outside
-        (-10, -10, 650, 370),  # larger than the image
-        (1e-12, 1e-12, 640 - 1e-12, 360 - 1e-12),
-    ],
-)
-def test_box_shares_and_distances_of_edge_cases_match_shapely(box: tuple[float, float, float, float]) -> None:
-    assert_like_shapely(STANDARD, box)
+class TestBoxes:
+    @settings(max_examples=examples(150))
+    @given(drawn=grids_with_boxes())
+    def test_box_shares_and_distances_match_shapely(
+        self, drawn: tuple[Grid, tuple[float, float, float, float]]
+    ) -> None:
+        assert_like_shapely(*drawn)
 
+    @pytest.mark.parametrize(
+        "box",
+        [
+            (64, 60, 128, 120),  # one complete cell, touching eight others
+            (64, 60, 64, 120),  # no width, on an edge
+            (70, 60, 90, 60),  # no height, on an edge
+            (96, 90, 96, 90),  # a point, on a center
+            (640, 360, 640, 360),  # a point, in the corner
+            (-50, -50, 0, 0),  # touches the image's corner from outside
+            (-50, 100, 30.5, 250),  # partly outside
+            (700, 400, 800, 500),  # completely outside
+            (-10, -10, 650, 370),  # larger than the image
+            (1e-12, 1e-12, 640 - 1e-12, 360 - 1e-12),
+        ],
+    )
+    def test_box_shares_and_distances_of_edge_cases_match_shapely(self, box: tuple[float, float, float, float]) -> None:
+        assert_like_shapely(STANDARD, box)
 
-@given(grid=grids)
-def test_box_over_the_image_covers_each_cell_completely(grid: Grid) -> None:
-    for margin in (0, 1.5):
-        box = (-margin, -margin, grid.width + margin, grid.height + margin)
-        assert (grid.box_shares(box) == 1.0).all()
-        assert (grid.box_distances(box) == 0.0).all()
+    @given(grid=grids)
+    def test_box_over_the_image_covers_each_cell_completely(self, grid: Grid) -> None:
+        for margin in (0, 1.5):
+            box = (-margin, -margin, grid.width + margin, grid.height + margin)
+            assert (grid.box_shares(box) == 1.0).all()
+            assert (grid.box_distances(box) == 0.0).all()
 
+    def test_missing_box_has_zero_shares_and_infinite_distances(self) -> None:
+        rows = np.array([[[0, 0, 64, 60], [np.nan] * 4], [[np.nan] * 4, [640, 0, 640, 360]]])
+        shares, distances = STANDARD.box_shares(rows), STANDARD.box_distances(rows)
 
-@given(drawn=grids_with_boxes())
-def test_box_shares_are_between_0_and_1(drawn: tuple[Grid, tuple[float, float, float, float]]) -> None:
-    grid, box = drawn
-    shares = grid.box_shares(box)
-    assert shares.min() >= 0
-    assert shares.max() <= 1
+        assert shares.shape == distances.shape == (2, 2, 60)
+        assert shares[0, 0].tolist() == [1.0] + [0.0] * 59
+        assert not shares[0, 1].any()
+        assert not shares[1].any()
+        assert np.isposinf(distances[0, 1]).all()
+        assert np.isposinf(distances[1, 0]).all()
+        assert distances[0, 0, 1] == 32
+        assert distances[1, 1, :10].tolist() == [640 - 32 - 64 * col for col in range(10)]
+        assert STANDARD.box_shares(np.empty((0, 4))).shape == (0, 60)
 
+    @pytest.mark.parametrize("box", [*WRONG_SHAPES, *WRONG_VALUES], ids=repr)
+    def test_invalid_box_raises_grid_error(self, box: object) -> None:
+        for measure in (STANDARD.box_shares, STANDARD.box_distances):
+            with pytest.raises(GridError):
+                measure(box)  # type: ignore[arg-type]
 
-def test_missing_box_has_zero_shares_and_infinite_distances() -> None:
-    rows = np.array([[[0, 0, 64, 60], [np.nan] * 4], [[np.nan] * 4, [640, 0, 640, 360]]])
-    shares, distances = STANDARD.box_shares(rows), STANDARD.box_distances(rows)
+    def test_cells_in_a_box_returns_covered_shares(self) -> None:
+        grid = Grid(2, 2, 20, 20)
+        # 10 x 10 cells; the box covers 5 x 10, 2 x 10, 5 x 1 and 2 x 1 of them.
+        box = (5, 0, 12, 11)
+        assert grid.cells_in(box) == pytest.approx({"A1": 0.5, "A2": 0.2, "B1": 0.05, "B2": 0.02})
+        assert list(grid.cells_in(box, min_share=0.2)) == ["A1"]
+        assert list(grid.cells_in(box, min_share=0.03)) == ["A1", "A2", "B1"]
+        assert grid.cells_in((5, 5, 5, 15)) == {}
 
-    assert shares.shape == distances.shape == (2, 2, 60)
-    assert shares[0, 0].tolist() == [1.0] + [0.0] * 59
-    assert not shares[0, 1].any()
-    assert not shares[1].any()
-    assert np.isposinf(distances[0, 1]).all()
-    assert np.isposinf(distances[1, 0]).all()
-    assert distances[0, 0, 1] == 32
-    assert distances[1, 1, :10].tolist() == [640 - 32 - 64 * col for col in range(10)]
-    assert STANDARD.box_shares(np.empty((0, 4))).shape == (0, 60)
-
-
-@pytest.mark.parametrize(
-    "box",
-    [
-        [10, 0, 5, 10],
-        [0, 10, 10, 5],
-        [0, 0, 10],
-        [0, 0, 10, 10, 10],
-        5,
-        [],
-        [np.nan, 0, 10, 10],
-        [0, 0, np.inf, 10],
-        [-np.inf, -np.inf, np.inf, np.inf],
-        ["a", "b", "c", "d"],
-        [[0, 0, 1, 1], [0, 0, 1]],
-        None,
-    ],
-    ids=repr,
-)
-def test_invalid_box_raises_grid_error(box: object) -> None:
-    for measure in (STANDARD.box_shares, STANDARD.box_distances):
-        with pytest.raises(GridError):
-            measure(box)  # type: ignore[arg-type]
-
-
-def test_cells_in_a_box_returns_covered_shares() -> None:
-    grid = Grid(2, 2, 20, 20)
-    # 10 x 10 cells; the box covers 5 x 10, 2 x 10, 5 x 1 and 2 x 1 of them.
-    box = (5, 0, 12, 11)
-    assert grid.cells_in(box) == pytest.approx({"A1": 0.5, "A2": 0.2, "B1": 0.05, "B2": 0.02})
-    assert list(grid.cells_in(box, min_share=0.2)) == ["A1"]
-    assert list(grid.cells_in(box, min_share=0.03)) == ["A1", "A2", "B1"]
-    assert grid.cells_in((5, 5, 5, 15)) == {}
-
-
-def test_masked_boxes_are_missing_and_partly_masked_values_raise_grid_error() -> None:
-    boxes = np.array([[0, 0, 64, 60], [64, 0, 128, 60]])
-    masked = np.ma.array(boxes, mask=[[True] * 4, [False] * 4])
-    np.testing.assert_array_equal(STANDARD.box_shares(masked), STANDARD.box_shares([[math.nan] * 4, boxes[1]]))
-    assert np.isinf(STANDARD.box_distances(masked)[0]).all()
-    for use in (STANDARD.box_shares, STANDARD.box_distances):
-        with raises(GridError, "invalid-grid:boxes"):
-            use(np.ma.masked_equal(boxes, 60))
-    with raises(GridError, "invalid-grid:x, y"):
-        STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])
-
-
-# Maps of pixels ---------------------------------------------------------------------------------------------------
+    def test_masked_boxes_are_missing_and_partly_masked_values_raise_grid_error(self) -> None:
+        boxes = np.array([[0, 0, 64, 60], [64, 0, 128, 60]])
+        masked = np.ma.array(boxes, mask=[[True] * 4, [False] * 4])
+        np.testing.assert_array_equal(STANDARD.box_shares(masked), STANDARD.box_shares([[math.nan] * 4, boxes[1]]))
+        assert np.isinf(STANDARD.box_distances(masked)[0]).all()
+        for use in (STANDARD.box_shares, STANDARD.box_distances):
+            with raises(GridError, "invalid-grid:boxes"):
+                use(np.ma.masked_equal(boxes, 60))
+        with raises(GridError, "invalid-grid:x, y"):
+            STANDARD.indices_at(np.ma.array([1.0, 2.0], mask=[False, True]), [1, 2])
 
 
 def pooled_by_loop(array: NDArray[Any], rows: int, cols: int) -> list[Fraction]:
@@ -394,72 +345,53 @@ def pooled_by_loop(array: NDArray[Any], rows: int, cols: int) -> list[Fraction]:
     return sums
 
 
-@settings(max_examples=examples(60))
-@given(
-    rows=st.integers(1, 5),
-    cols=st.integers(1, 5),
-    height=st.integers(1, 9),
-    width=st.integers(1, 9),
-    seed=st.integers(0, 2**32 - 1),
-)
-def test_pool_map_of_any_resolution_agrees_with_loop(rows: int, cols: int, height: int, width: int, seed: int) -> None:
-    array = np.random.default_rng(seed).normal(size=(height, width))
-    exact = pooled_by_loop(array, rows, cols)
-
-    pooled = Grid(rows, cols, 640, 333).pool(array)
-
-    assert pooled == pytest.approx([float(value) for value in exact], rel=1e-12, abs=1e-12)
-    assert pooled.sum() == pytest.approx(array.sum(), rel=1e-12, abs=1e-12)
+EMPTY = [np.zeros((0, 5)), np.zeros((5, 0)), np.zeros((0, 3, 3))]
+INVALID_MAPS = [3.0, [1.0, 2.0], [[1.0, math.nan]], [[1.0, math.inf]], [[1.0, 2.0], [3.0]], [["a", "b"]], None]
 
 
-def test_pool_pixels_within_cells_sums_them_exactly() -> None:
-    # With 12 x 30 pixels, each cell has 2 x 3 pixels, and sums of whole numbers are exact.
-    array = np.arange(360.0).reshape(12, 30)
-    expected = array.reshape(6, 2, 10, 3).sum(axis=(1, 3)).ravel()
-    assert STANDARD.pool(array).tolist() == expected.tolist()
-    assert STANDARD.pool(np.ones((360, 640))).tolist() == [3840.0] * 60
+class TestMaps:
+    @settings(max_examples=examples(60))
+    @given(
+        rows=st.integers(1, 5),
+        cols=st.integers(1, 5),
+        height=st.integers(1, 9),
+        width=st.integers(1, 9),
+        seed=st.integers(0, 2**32 - 1),
+    )
+    def test_pool_map_of_any_resolution_agrees_with_loop(
+        self, rows: int, cols: int, height: int, width: int, seed: int
+    ) -> None:
+        array = np.random.default_rng(seed).normal(size=(height, width))
+        exact = pooled_by_loop(array, rows, cols)
 
+        pooled = Grid(rows, cols, 640, 333).pool(array)
 
-def test_pool_pixel_on_a_border_is_divided_by_area() -> None:
-    # The middle pixel is divided among four cells, and the pixels next to it between two.
-    array = [[0, 2, 0], [0, 4, 0], [0, 0, 8]]
-    assert Grid(2, 2, 100, 100).pool(array).tolist() == [2.0, 2.0, 1.0, 9.0]
+        assert pooled == pytest.approx([float(value) for value in exact], rel=1e-12, abs=1e-12)
+        assert pooled.sum() == pytest.approx(array.sum(), rel=1e-12, abs=1e-12)
 
+    def test_pool_sums_pixels_within_cells_exactly_and_divides_pixels_on_a_border_by_area(self) -> None:
+        # With 12 x 30 pixels, each cell has 2 x 3 pixels, and sums of whole numbers are exact.
+        array = np.arange(360.0).reshape(12, 30)
+        expected = array.reshape(6, 2, 10, 3).sum(axis=(1, 3)).ravel()
+        assert STANDARD.pool(array).tolist() == expected.tolist()
+        assert STANDARD.pool(np.ones((360, 640))).tolist() == [3840.0] * 60
+        # The middle pixel is divided among four cells, and the pixels next to it between two.
+        assert Grid(2, 2, 100, 100).pool([[0, 2, 0], [0, 4, 0], [0, 0, 8]]).tolist() == [2.0, 2.0, 1.0, 9.0]
+        assert Grid(2, 4, 100, 100).pool([[8.0]]).tolist() == [1.0] * 8
 
-def test_pool_one_pixel_is_uniform() -> None:
-    assert Grid(2, 4, 100, 100).pool([[8.0]]).tolist() == [1.0] * 8
+    def test_pool_several_maps_keeps_leading_axes(self) -> None:
+        maps = np.random.default_rng(0).random((2, 3, 7, 11))
+        pooled = STANDARD.pool(maps)
+        assert pooled.shape == (2, 3, 60)
+        for place in np.ndindex(2, 3):
+            assert pooled[place] == pytest.approx(STANDARD.pool(maps[place]), rel=1e-12)
 
+    def test_pool_tensor_with_gradients_is_pooled(self) -> None:
+        torch = pytest.importorskip("torch")
+        tensor = torch.ones(12, 30, dtype=torch.bfloat16, requires_grad=True)
+        assert STANDARD.pool(tensor).tolist() == [6.0] * 60
 
-def test_pool_several_maps_keeps_leading_axes() -> None:
-    maps = np.random.default_rng(0).random((2, 3, 7, 11))
-    pooled = STANDARD.pool(maps)
-    assert pooled.shape == (2, 3, 60)
-    for place in np.ndindex(2, 3):
-        assert pooled[place] == pytest.approx(STANDARD.pool(maps[place]), rel=1e-12)
-
-
-def test_pool_tensor_with_gradients_is_pooled() -> None:
-    torch = pytest.importorskip("torch")
-    tensor = torch.ones(12, 30, dtype=torch.bfloat16, requires_grad=True)
-    assert STANDARD.pool(tensor).tolist() == [6.0] * 60
-
-
-@pytest.mark.parametrize(
-    "maps",
-    [
-        3.0,
-        [1.0, 2.0],
-        np.zeros((0, 5)),
-        np.zeros((5, 0)),
-        np.zeros((0, 3, 3)),
-        [[1.0, math.nan]],
-        [[1.0, math.inf]],
-        [[1.0, 2.0], [3.0]],
-        [["a", "b"]],
-        None,
-        np.ma.masked_invalid([[1.0, math.nan]]),
-    ],
-)
-def test_pool_of_invalid_maps_raises_distribution_error(maps: Any) -> None:
-    with pytest.raises(DistributionError):
-        STANDARD.pool(maps)
+    @pytest.mark.parametrize("maps", [*EMPTY, *INVALID_MAPS, np.ma.masked_invalid([[1.0, math.nan]])])
+    def test_pool_of_invalid_maps_raises_distribution_error(self, maps: Any) -> None:
+        with pytest.raises(DistributionError):
+            STANDARD.pool(maps)

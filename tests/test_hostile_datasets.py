@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from PIL import Image
 
 from spotball_adapters.study.setup.init import init_study
+from spotball_core.errors import InputError
 from tests.adapters.gaze import made as gaze
 from tests.adapters.run_process import here, said
 from tests.builders import write_jsonl
@@ -75,9 +77,9 @@ def changed(place: Path, change: Change) -> None:
     write_jsonl(path, rows)
 
 
-def refused(place: Path, *arguments: str, before: dict[str, bytes | None] | None = None) -> str:
+def refused(place: Path, *arguments: str) -> str:
     """Return the error message of a command, and check that it does not change or show files outside the dataset."""
-    before = outside(place) if before is None else before
+    before = outside(place)
     done = here(*(str(place / part[1:]) if part.startswith("@") else part for part in arguments))
     assert done.returncode == 2, said(done)
     assert done.stderr.startswith("error: "), said(done)
@@ -109,16 +111,15 @@ READING = {
 }
 """Commands that read scenes and need no image."""
 
+EXPORT = ("gen", "export", "@data", "--out", "@out", "--format")
 LOOKING = {
     "run": ("run", "@data", "--prompt", "base", "--samples", "1", *SERVICE),
     "batch export": ("batch", "export", "@data", "--prompt", "base", "--samples", "1", "--out", "@out"),
     "push": ("push", "@data", "--repo", "me/data", "--dry-run", "--quiet"),
     "gen check": ("gen", "check", "@data"),
     "gen review": ("gen", "review", "@data", "--status"),
-    **{f"gen export {form}": ("gen", "export", "@data", "--format", form, "--out", "@out") for form in (
-        "imagefolder", "coco", "parquet",
-    )},
-}  # fmt: skip
+    **{f"gen export {form}": (*EXPORT, form) for form in ("imagefolder", "coco", "parquet")},
+}
 """Commands that read scenes and images."""
 
 TEXTS: dict[str, Change] = {
@@ -147,26 +148,26 @@ def test_command_with_names_or_paths_outside_the_dataset_fails(place: Path, comm
     assert "\x1b" not in message
 
 
-def planted(place: Path, what: str) -> None:
-    """Replace the second image with something else."""
-    image = place / "data/images" / f"{NAMES[1]}.png"
-    image.unlink()
-    if what == "link out":
-        image.symlink_to(place / "outside/secret.png")
-    elif what == "folder linked out":
-        (place / "data/other").symlink_to(place / "outside")
-        changed(place, lambda scene: scene.update(path="other/secret.png"))
-    elif what == "link to a device":
-        image.symlink_to("/dev/zero")
-    elif what == "FIFO":
-        os.mkfifo(image)
-    elif what == "folder":
-        image.mkdir()
-    elif what == "link to nothing":
-        image.symlink_to("gone.png")
+def link_folder(_: Path, place: Path) -> None:
+    (place / "data/other").symlink_to(place / "outside")
+    changed(place, lambda scene: scene.update(path="other/secret.png"))
 
 
-FILES = ("link out", "folder linked out", "link to a device", "FIFO", "folder", "link to nothing")
+FILES: dict[str, Callable[[Path, Path], object]] = {
+    "link out": lambda image, place: image.symlink_to(place / "outside/secret.png"),
+    "folder linked out": link_folder,
+    "link to a device": lambda image, _: image.symlink_to("/dev/zero"),
+    "FIFO": lambda image, _: os.mkfifo(image),
+    "folder": lambda image, _: image.mkdir(),
+    "link to nothing": lambda image, _: image.symlink_to("gone.png"),
+}
+"""Functions that create something else in place of an image."""
+
+
+def planted(place: Path, what: str, file: str = f"data/images/{NAMES[1]}.png") -> None:
+    """Replace an image, by default the second one, with something else."""
+    (place / file).unlink()
+    FILES[what](place / file, place)
 
 
 @pytest.mark.parametrize("command", LOOKING)
@@ -177,11 +178,7 @@ def test_command_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Pa
     assert "secret" not in message.replace("other/secret.png", "")
 
 
-PLANTED = {
-    "baselines": "responses-baselines.jsonl",
-    "gen review": "review.sqlite",
-    "reasoning": "reasoning.sqlite",
-}
+PLANTED = {"baselines": "responses-baselines.jsonl", "gen review": "review.sqlite", "reasoning": "reasoning.sqlite"}
 """Files that commands write into a dataset."""
 
 
@@ -214,47 +211,36 @@ def test_report_excludes_an_image_that_is_not_a_file_in_the_dataset(place: Path,
 
 
 @pytest.mark.parametrize("what", FILES)
-def test_study_serve_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, what: str) -> None:
+def test_study_serve_and_inspect_task_with_an_image_that_is_not_a_file_in_the_dataset_fail(
+    place: Path, what: str
+) -> None:
     init_study(place / "data", place / "study")
     planted(place, what)
     refused(place, "study", "serve", "@study", "--port", "0")
+    if find_spec("inspect_ai"):
+        from spotball_adapters.inspect.task import spot_the_ball
+
+        with pytest.raises(InputError):
+            spot_the_ball(str(place / "data"), pictures=str(place / "out"))
 
 
-@pytest.mark.parametrize("what", FILES)
-def test_inspect_task_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, what: str) -> None:
-    pytest.importorskip("inspect_ai")
-    from spotball_adapters.inspect.task import spot_the_ball
-    from spotball_core.errors import InputError
-
-    planted(place, what)
-    with pytest.raises(InputError):
-        spot_the_ball(str(place / "data"), pictures=str(place / "out"))
+GAZE_ASK = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
 
 
 @pytest.mark.parametrize("text", ["../outside/secret.png", "/etc/hostname", "C:\\secret.png", "a\x1b[2J.png"])
 def test_gaze_ask_with_a_photo_path_outside_the_folder_fails(place: Path, text: str) -> None:
     stimuli = gaze.made(place / "data2", 3)
-    content = stimuli.read_text()
-    stimuli.write_text(content.replace("photos/1.png", text))
-    before = outside(place)
-    command = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
-    message = refused(place, *command, before=before)
+    stimuli.write_text(stimuli.read_text().replace("photos/1.png", text))
+    message = refused(place, *GAZE_ASK)
     assert codes(message) == ["invalid-value"]
     assert f"{stimuli}:3: image: " in message
 
 
 @pytest.mark.parametrize("what", ["link out", "FIFO", "folder"])
 def test_gaze_ask_with_a_photo_that_is_not_a_file_in_the_folder_fails(place: Path, what: str) -> None:
-    stimuli = gaze.made(place / "data2", 3)
-    photo = stimuli.parent / "photos/1.png"
-    photo.unlink()
-    {
-        "link out": lambda: photo.symlink_to(place / "outside/secret.png"),
-        "FIFO": lambda: os.mkfifo(photo),
-        "folder": photo.mkdir,
-    }[what]()
-    command = ("gaze", "ask", "@data2/stimuli.csv", "--images", "@data2", "--prompt", "pilot", *SERVICE)
-    refused(place, *command, before=outside(place))
+    gaze.made(place / "data2", 3)
+    planted(place, what, "data2/photos/1.png")
+    refused(place, *GAZE_ASK)
 
 
 @pytest.mark.parametrize("field", ["respondent", "prompt", "participant"])
@@ -285,7 +271,7 @@ def test_import_release_with_a_link_out_of_the_release_fails(place: Path, what: 
     name = release / "data" / files.get(what, "images/soccer/soccer_gt.csv")
     name.rename(place / "outside" / name.name)
     name.symlink_to(place / "outside" / name.name)
-    message = refused(place, "import-release", "@data2", "--out", "@out", before=outside(place))
+    message = refused(place, "import-release", "@data2", "--out", "@out")
     assert codes(message) == ["invalid-path"]
     assert f"{name}: file: " in message
     assert not (place / "out").exists()

@@ -22,82 +22,49 @@ from tests.adapters.run_process import here, said
 from tests.builders import scene
 from tests.cli.process import on_terminal
 
-NAMES = [
-    "=1+1",
-    "-5",
-    "+a",
-    "@SUM(A1)",
-    "'=1",
-    "''-1",
-    "it's",
-    "[red]x[/red]",
-    "[/x]",
-    "a|b",
-    "<b>x</b>",
-    "&lt;b",
-    "a](b)",
-]
+FORMULAS = ["=1+1", "-5", "+a", "@SUM(A1)", "'=1", "''-1", "it's"]
+NAMES = [*FORMULAS, "[red]x[/red]", "[/x]", "a|b", "<b>x</b>", "&lt;b", "a](b)"]
 IMAGES = ["-1", "+2", "=3", "'-1", "4"]
+SCENES = [scene(image, "=soccer") for image in IMAGES]
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a dataset as CSV whose images and respondents have such names."""
     folder = tmp_path_factory.mktemp("dataset")
-    write_scenes([scene(image, "=soccer") for image in IMAGES], folder / "scenes.jsonl")
+    write_scenes(SCENES, folder / "scenes.jsonl")
     write_responses(answers(), folder / "responses.csv")
     return folder
 
 
 def answers() -> pl.DataFrame:
+    same = {"sport": "=soccer", "kind": "model", "prompt": "-p", "sample": 1, "participant": "+me"}
+    about = [(name, image, "C2" if image == "4" else "D5") for name in NAMES for image in IMAGES]
     return pl.DataFrame(
-        [
-            {
-                "sport": "=soccer",
-                "image": image,
-                "respondent": name,
-                "kind": "model",
-                "prompt": "-p",
-                "sample": 1,
-                "participant": "+me",
-                "cell": "C2" if image == "4" else "D5",
-                "reasoning": "=because",
-            }
-            for name in NAMES
-            for image in IMAGES
-        ]
+        [{**same, "respondent": n, "image": i, "cell": cell, "reasoning": "=because"} for n, i, cell in about]
     )
 
 
 def test_responses_with_hostile_names_are_equal_after_writing_and_reading(dataset: Path, tmp_path: Path) -> None:
-    scenes = [scene(image, "=soccer") for image in IMAGES]
-    expected = read_counts(answers(), scenes, participants=True)
-    assert read_counts(dataset / "responses.csv", scenes, participants=True).table.equals(expected.table)
+    expected = read_counts(answers(), SCENES, participants=True)
+    assert read_counts(dataset / "responses.csv", SCENES, participants=True).table.equals(expected.table)
     # Another reader handles files without quotes, and must give the same result.
     plain = answers().drop("reasoning").filter(pl.col("respondent") != "a|b")
     write_responses(plain, tmp_path / "plain.csv")
     assert '"' not in (tmp_path / "plain.csv").read_text()
-    found = read_counts(tmp_path / "plain.csv", scenes, participants=True)
-    assert found.table.equals(read_counts(plain, scenes, participants=True).table)
+    found = read_counts(tmp_path / "plain.csv", SCENES, participants=True)
+    assert found.table.equals(read_counts(plain, SCENES, participants=True).table)
+    rationales = read_rationales(dataset / "responses.csv", SCENES)
+    assert list(rationales.texts) == list(read_rationales(answers(), SCENES).texts)
 
 
-def test_rationales_with_formulas_are_equal_after_writing_and_reading(dataset: Path) -> None:
-    scenes = [scene(image, "=soccer") for image in IMAGES]
-    found = read_rationales(dataset / "responses.csv", scenes)
-    assert list(found.texts) == list(read_rationales(answers(), scenes).texts)
-
-
-def test_csv_files_contain_no_formulas(dataset: Path) -> None:
+def test_csv_files_contain_no_formulas_and_values_are_numbers(dataset: Path) -> None:
     done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
     assert done.returncode == 0, said(done)
     for text in (done.stdout, (dataset / "responses.csv").read_text()):
         for row in csv.DictReader(io.StringIO(text)):
             assert not any((value or "").startswith(("=", "+", "@", "\t")) for value in row.values())
             assert {name for name, value in row.items() if value.startswith("-")} <= {"value", "ci95_low"}
-
-
-def test_csv_values_are_numbers(dataset: Path) -> None:
-    done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
     values = [row["value"] for row in csv.DictReader(io.StringIO(done.stdout)) if row["value"]]
     assert values
     assert all(isinstance(float(value), float) for value in values)
@@ -144,19 +111,12 @@ def test_stimuli_and_trials_with_formulas_are_equal_after_writing_and_reading(tm
     ]
     write_stimuli(made, tmp_path / "stimuli.csv")
     assert read_stimuli(tmp_path / "stimuli.csv") == tuple(made)
-    trials = make_trials(
-        [
-            Trial(respondent="=r", stimulus_id="=0", prompt_id="+p", choice=made[0].objects[0], participant="-1"),
-            Trial(respondent="'-r", stimulus_id="'=0", prompt_id="@p", choice="-b", participant="x"),
-        ],
-        made,
-    )
+    chosen = Trial(respondent="=r", stimulus_id="=0", prompt_id="+p", choice=made[0].objects[0], participant="-1")
+    other = Trial(respondent="'-r", stimulus_id="'=0", prompt_id="@p", choice="-b", participant="x")
+    trials = make_trials([chosen, other], made)
     write_trials(trials, tmp_path / "trials.csv")
-    found = read_trials(tmp_path / "trials.csv", made)
-    assert found.digest() == trials.digest()
-
-
-def test_read_table_of_a_release_restores_escaped_formulas(tmp_path: Path) -> None:
+    assert read_trials(tmp_path / "trials.csv", made).digest() == trials.digest()
+    # The tables of a release may contain escaped formulas as well.
     (tmp_path / "a.csv").write_text("id,image,response\n1,163,'=I think\n2,163,it's there\n")
     rows = read_table(tmp_path / "a.csv", ("id", "image", "response"), sport="soccer")
     assert rows["response"].to_list() == ["=I think", "it's there"]

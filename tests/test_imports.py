@@ -60,12 +60,8 @@ def wrong_imports(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_packages_import_only_the_packages_they_may() -> None:
-    wrong = {str(path.relative_to(ROOT)): names for path in FILES if (names := wrong_imports(path))}
-    assert wrong == {}
-
-
-def test_files_to_check_are_found() -> None:
     assert len(FILES) > 30
+    assert {str(path.relative_to(ROOT)): names for path in FILES if (names := wrong_imports(path))} == {}
 
 
 @pytest.mark.parametrize(
@@ -123,9 +119,8 @@ def test_command_loads_only_the_heavy_libraries_that_it_uses(
 def heavy_after(code: str) -> list[str]:
     """Return the heavy libraries that are loaded after running the code."""
     tell = f"print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}\n{tell}"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", f"import sys\n{code}\n{tell}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()[-1].split()
 
@@ -177,9 +172,8 @@ class TestPublicNames:
 
     def test_type_checking_imports_match_the_public_names(self) -> None:
         tree = ast.parse(Path(spotball_core.__file__).read_text(encoding="utf-8"))
-        (block,) = [
-            node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        ]
+        conditions = [node for node in tree.body if isinstance(node, ast.If)]
+        (block,) = [node for node in conditions if ast.unparse(node.test) == "TYPE_CHECKING"]
         seen = {}
         for node in block.body:
             assert isinstance(node, ast.ImportFrom)
@@ -198,14 +192,15 @@ class TestPublicNames:
         shown = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
         assert shown - {"errors", "ReplicatedFigure"} <= set(spotball_core.__all__)
 
-    def test_all_is_sorted_and_included_in_dir(self) -> None:
+    def test_all_is_sorted_in_dir_and_in_star_imports_and_differs_from_names_of_submodules(self) -> None:
         assert spotball_core.__all__ == sorted(set(spotball_core.__all__))
         assert set(spotball_core.__all__) <= set(dir(spotball_core))
-
-    def test_star_import_gives_every_public_name(self) -> None:
         names: dict[str, object] = {}
         exec("from spotball_core import *", names)
         assert set(spotball_core.__all__) <= names.keys()
+        # Importing a submodule sets its name on the package, so it must not replace a public name.
+        submodules = {path.stem for path in (ROOT / "spotball_core").iterdir()}
+        assert submodules.isdisjoint(spotball_core.__all__)
 
     def test_version_matches_the_distribution(self) -> None:
         assert spotball_core.__version__ == importlib.import_module("importlib.metadata").version("spotball-core")
@@ -214,8 +209,3 @@ class TestPublicNames:
     def test_unknown_attribute_raises_attribute_error(self, name: str) -> None:
         with pytest.raises(AttributeError, match=f"module 'spotball_core' has no attribute '{name}'"):
             getattr(spotball_core, name)
-
-    def test_public_names_differ_from_names_of_submodules(self) -> None:
-        # Importing a submodule sets its name on the package, so it must not replace a public name.
-        submodules = {path.stem for path in (ROOT / "spotball_core").iterdir()}
-        assert submodules.isdisjoint(spotball_core.__all__)

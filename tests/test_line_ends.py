@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-
-PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
-
-
-def modules() -> list[Path]:
-    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+from tests.test_imports import FILES
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:
@@ -34,7 +28,7 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
 def test_every_call_that_writes_text_names_its_line_ends() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
-        for path in modules()
+        for path in FILES
         for call in writes(ast.parse(path.read_text(encoding="utf-8")))
         if not any(keyword.arg == "newline" for keyword in call.keywords)
     ]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import spotball_core as sb
@@ -55,6 +54,13 @@ def data(folder: Path) -> Dataset:
     return load(folder, reference="people")
 
 
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, which is empty."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def command(*words: str | Path) -> Any:
     done = spotball(*words, "--quiet")
     assert done.returncode == 0, done.stderr
@@ -80,25 +86,23 @@ class TestMethods:
         printed = command("score", folder, "--reference", "people", "--format", "json", *words, *FEW)
         assert json.loads(report.model_dump_json()) == printed
 
-    def test_compare_matches_the_command(self, data: Dataset, folder: Path) -> None:
+    def test_compare_and_cues_match_the_commands_and_ceiling_matches_score_with_ceiling(
+        self, data: Dataset, folder: Path
+    ) -> None:
         comparison = data.compare("gpt/cot", "llama", permutations=200, **CHOICES)
         words = ("--a", "gpt/cot", "--b", "llama", "--reference", "people", "--permutations", "200")
         assert json.loads(comparison.model_dump_json()) == command("compare", folder, *words, "--format", "json", *FEW)
         assert {contrast.resampled for contrast in comparison.contrasts} == {"images"}
         people = data.compare("people", "llama", permutations=200, **CHOICES)
         assert {contrast.resampled for contrast in people.contrasts} == {"images and participants"}
-
-    def test_ceiling_matches_score_with_ceiling(self, data: Dataset) -> None:
-        ceilings = data.ceiling(**CHOICES).ceilings
-        assert ceilings == data.score(ceiling=True, **CHOICES).ceilings
-        assert len(ceilings) == 3
-        assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
-
-    def test_cues_matches_the_command(self, data: Dataset, folder: Path) -> None:
         report = data.cues(["center", "players"], **CHOICES)
         words = ("--reference", "people", "--cues", "center,players", "--format", "json")
         assert json.loads(report.model_dump_json()) == command("cues", "explain", folder, *words, *FEW)
         assert data.cues("center", **CHOICES) == data.cues(["center"], **CHOICES)
+        ceilings = data.ceiling(**CHOICES).ceilings
+        assert ceilings == data.score(ceiling=True, **CHOICES).ceilings
+        assert len(ceilings) == 3
+        assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
 
     def test_report_matches_the_command_and_thresholds_and_mixture_match_the_report(
         self, data: Dataset, folder: Path, tmp_path: Path
@@ -125,21 +129,17 @@ class TestMethods:
         assert (surface.objective == threshold_surface(scoring).objective).all()
         assert data.thresholds(taus=[0.1, 0.2], thetas=[0.1]).objective.shape == (2, 1)
 
-    def test_mixture_of_a_respondent_with_several_groups_raises_option_error(self, data: Dataset) -> None:
-        with raises(OptionError, "ambiguous-name"):
-            data.mixture("gpt")
-
     def test_mixture_of_the_only_group_needs_no_sport(self) -> None:
         soccer = [one for one in KNOWN if one.sport == "synthetic-soccer"]
         rows = [row for row in MODELS if row["sport"] == "synthetic-soccer"]
         data = load(rows, soccer)
         assert data.mixture("gpt/cot", bootstrap=0) == data.mixture("synthetic-soccer/gpt/cot", bootstrap=0)
 
-    def test_reference_of_a_method_overrides_that_of_the_dataset(self, data: Dataset, folder: Path) -> None:
+    def test_reference_or_policy_of_a_method_overrides_the_reference_of_the_dataset(
+        self, data: Dataset, folder: Path
+    ) -> None:
         assert data.score(reference="gpt", **CHOICES) == score(folder, reference="gpt", **CHOICES)
         assert load(folder).score(**CHOICES) == score(folder, **CHOICES)
-
-    def test_policy_without_the_reference_of_the_dataset_raises_option_error(self, data: Dataset, folder: Path) -> None:
         policy = ScorePolicy.standard(reference="people", **CHOICES)
         assert data.score(policy=policy) == score(folder, policy=policy)
         with raises(OptionError, "conflicting-options:reference"):
@@ -153,112 +153,56 @@ class TestMethods:
         assert "gpt, llama, people" in repr(data)
 
 
-class TestCost:
-    @pytest.mark.parametrize(
-        ("choices", "participants"),
-        [({}, False), ({"ceiling": True}, True), ({"cluster": "participant"}, True)],
-    )
-    def test_score_counts_participants_only_if_it_needs_them(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch, choices: dict[str, Any], participants: bool
-    ) -> None:
-        read = counting.read_counts
-        asked = []
+@pytest.mark.parametrize(
+    ("choices", "participants"), [({}, False), ({"ceiling": True}, True), ({"cluster": "participant"}, True)]
+)
+def test_score_counts_participants_only_if_it_needs_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, choices: dict[str, Any], participants: bool
+) -> None:
+    read, asked = counting.read_counts, []
 
-        def noted(*arguments: Any, **options: Any) -> Counts:
-            asked.append(options["participants"])
-            return read(*arguments, **options)
+    def noted(*arguments: Any, **options: Any) -> Counts:
+        asked.append(options["participants"])
+        return read(*arguments, **options)
 
-        monkeypatch.setattr(counting, "read_counts", noted)
-        score(folder, reference="people", bootstrap=0, **choices)
-        assert asked == [participants]
+    monkeypatch.setattr(counting, "read_counts", noted)
+    score(folder, reference="people", bootstrap=0, **choices)
+    assert asked == [participants]
 
 
 BALLS = {"1": "D5", "2": "A1", "3": "F10"}
 GUESSES = {"1": "D5", "2": "B7", "3": "C3"}
 TRUTH_ROWS = [{"image": image, "cell": cell} for image, cell in BALLS.items()]
 GUESS_ROWS = [{"image": image, "cell": cell} for image, cell in GUESSES.items()]
-SCENE_DICTS = [{"image": image, "ball_cells": [cell]} for image, cell in BALLS.items()]
-
-
-def path_of_rows(kind: str, name: str, rows: list[dict[str, str]]) -> Callable[[Path], Path]:
-    def write(folder: Path) -> Path:
-        path = folder / f"{name}.{kind}"
-        if kind == "csv":
-            return write_csv(path, rows)
-        if kind == "jsonl":
-            return write_jsonl(path, rows)
-        if kind == "parquet":
-            pl.DataFrame(rows).write_parquet(path)
-        else:
-            path.write_text(json.dumps(rows if name == "truth" else {row["image"]: row["cell"] for row in rows}))
-        return path
-
-    return write
 
 
 DATA = {
     "mapping": GUESSES,
     "dictionaries": GUESS_ROWS,
     "pandas": pd.DataFrame(GUESS_ROWS),
-    "polars": pl.DataFrame(GUESS_ROWS),
     "records": [Response(image=i, respondent="records", kind="model", cell=c) for i, c in GUESSES.items()],
-    **{kind: path_of_rows(kind, "guesses", GUESS_ROWS) for kind in ("csv", "jsonl", "parquet", "json")},
 }
-TRUTH = {
-    "mapping": BALLS,
-    "mapping of sets": {image: {cell} for image, cell in BALLS.items()},
-    "dictionaries": TRUTH_ROWS,
-    "pandas": pd.DataFrame(TRUTH_ROWS),
-    "polars": pl.DataFrame(TRUTH_ROWS),
-    "scene-like dictionaries": SCENE_DICTS,
-    "records": [sb.Scene(image=image, grid=Grid.standard(), ball_cells=[cell]) for image, cell in BALLS.items()],
-    **{kind: path_of_rows(kind, "truth", TRUTH_ROWS) for kind in ("csv", "jsonl", "parquet", "json")},
-}
-
-
-def value_of(source: Any, folder: Path) -> Any:
-    return source(folder) if callable(source) else source
+RECORDS = [sb.Scene(image=image, grid=Grid.standard(), ball_cells=[cell]) for image, cell in BALLS.items()]
 
 
 class TestInputs:
     @pytest.mark.parametrize("kind", DATA)
-    def test_score_is_the_same_for_every_kind_of_data(self, kind: str, tmp_path: Path) -> None:
-        report = score(value_of(DATA[kind], tmp_path), truth=BALLS, bootstrap=0)
-        expected = score(GUESSES, truth=BALLS, bootstrap=0)
+    def test_score_is_the_same_for_every_kind_of_data(self, kind: str) -> None:
+        report, expected = score(DATA[kind], truth=BALLS, bootstrap=0), score(GUESSES, truth=BALLS, bootstrap=0)
         assert [group.metrics for group in report.groups] == [group.metrics for group in expected.groups]
         assert report.groups[0].metrics["accuracy"].value == pytest.approx(1 / 3)
-        assert report == load(value_of(DATA[kind], tmp_path), truth=BALLS).score(bootstrap=0)
+        assert report == load(DATA[kind], truth=BALLS).score(bootstrap=0)
 
-    @pytest.mark.parametrize("kind", TRUTH)
-    def test_score_is_the_same_for_every_kind_of_truth(self, kind: str, tmp_path: Path) -> None:
-        assert score(GUESSES, truth=value_of(TRUTH[kind], tmp_path), bootstrap=0) == score(
-            GUESSES, truth=BALLS, bootstrap=0
-        )
+    @pytest.mark.parametrize("truth", [TRUTH_ROWS, pd.DataFrame(TRUTH_ROWS), RECORDS], ids=["rows", "frame", "records"])
+    def test_score_is_the_same_for_every_kind_of_truth_and_scenes_is_another_name_for_it(self, truth: Any) -> None:
+        expected = score(GUESSES, truth=BALLS, bootstrap=0)
+        assert score(GUESSES, truth=truth, bootstrap=0) == score(GUESSES, truth, bootstrap=0) == expected
 
-    @pytest.mark.parametrize("kind", ["mapping", "dictionaries", "pandas", "scene-like dictionaries", "records"])
-    def test_scenes_is_another_name_for_truth(self, kind: str) -> None:
-        assert score(GUESSES, TRUTH[kind], bootstrap=0) == score(GUESSES, truth=TRUTH[kind], bootstrap=0)
-
-    def test_truth_accepts_a_scenes_file(self, folder: Path) -> None:
+    def test_load_accepts_counts_and_a_scenes_file_as_truth(self, folder: Path) -> None:
         known = folder / "scenes.jsonl"
         assert score(MODELS, truth=known, bootstrap=0) == score(MODELS, known, bootstrap=0)
-
-    def test_load_accepts_counts(self, folder: Path) -> None:
         counts, scenes = load_counts(folder, None, participants=False)
         assert load(counts, scenes).score(bootstrap=0) == score(folder, bootstrap=0)
-
-    def test_grid_sets_the_shape_and_size_of_a_truth(self) -> None:
-        grid = Grid(8, 8, 800, 600)
-        report = score({"1": "H8"}, truth={"1": "H7"}, grid=grid, bootstrap=0)
-        assert report.provenance.grid == "8x8@800x600"
-        assert report.groups[0].metrics["euclidean_error"].value == 100
-
-    def test_columns_rename_responses_and_truth(self) -> None:
-        guesses = pl.DataFrame(GUESS_ROWS).rename({"image": "image_id", "cell": "prediction"})
-        truth = pl.DataFrame(TRUTH_ROWS).rename({"image": "image_id"})
-        columns = {"image": "image_id", "cell": "prediction"}
-        report = score(guesses, truth=truth, columns=columns, bootstrap=0)
-        assert report.groups[0].metrics == score(GUESSES, truth=BALLS, bootstrap=0).groups[0].metrics
 
     def test_report_reads_rationales_with_renamed_columns(self, tmp_path: Path) -> None:
         rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
@@ -287,7 +231,7 @@ class TestMistakes:
             (lambda: load([ROW], truth=3), "wrong-type:truth"),  # type: ignore[arg-type]
             (lambda: load([ROW], [3]), "wrong-type:truth"),  # type: ignore[list-item]
             (lambda: load([ROW], []), "no-data:truth"),
-            (lambda: load([ROW], TRUTH["records"], truth=BALLS), "conflicting-options:truth"),
+            (lambda: load([ROW], RECORDS, truth=BALLS), "conflicting-options:truth"),
             (lambda: load([ROW], truth=BALLS, grid="8x8"), "wrong-type:grid"),  # type: ignore[arg-type]
             (lambda: load([ROW], truth=BALLS, columns=3), "wrong-type:columns"),  # type: ignore[arg-type]
             (lambda: load([ROW], truth=BALLS, columns={"imag": "image"}), "unknown-name:columns"),
@@ -299,24 +243,21 @@ class TestMistakes:
             (lambda: load([ROW], truth=BALLS, engine=len), "missing-option:engine"),  # type: ignore[arg-type]
         ],
     )
-    def test_load_with_invalid_arguments_raises_an_error(
-        self, call: Callable[[], object], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
+    @pytest.mark.usefixtures("empty")
+    def test_load_with_invalid_arguments_raises_an_error(self, call: Callable[[], object], where: str) -> None:
         with raises(SpotballError, where):
             call()
 
-    def test_load_with_a_grid_for_scenes_that_have_one_raises_option_error(self, folder: Path) -> None:
+    def test_load_with_a_second_grid_and_ceiling_without_a_reference_raise_option_error(self, folder: Path) -> None:
         with raises(OptionError, "conflicting-options:grid"):
             load(folder, grid=Grid(8, 8, 800, 600))
+        with raises(OptionError, "missing-option"):
+            load(folder).ceiling()
 
     @pytest.mark.parametrize(
         ("method", "arguments", "choices", "where", "value"),
         [
-            ("score", (), {"policy": "papers"}, "unknown-name:policy", "papers"),
             ("score", (), {"policy": 3}, "unknown-name:policy", "3"),
-            ("score", (), {"images": "some"}, "invalid-option", "images"),
-            ("score", (), {"by": "sports"}, "unknown-name:by", "sports"),
             ("score", (), {"by": 3}, "unknown-name:by", "3"),
             ("score", (), {"by": [["sport"]]}, "unknown-name:by", "sport"),
             ("score", (), {"bootstrap": -1}, "invalid-option", "bootstrap"),
@@ -337,6 +278,7 @@ class TestMistakes:
             ("cues", (), {"jobs": 0}, "invalid-option:jobs", "0"),
             ("thresholds", (), {"taus": [2.0]}, "invalid-option:taus", "2.0"),
             ("thresholds", (), {"taus": "low"}, "invalid-option:taus", "low"),
+            ("mixture", ("gpt",), {}, "ambiguous-name", "gpt"),
             ("mixture", ("gtp",), {}, "unknown-name", "gtp"),
             ("mixture", (3,), {}, "invalid-option:respondent", "3"),
             ("mixture", ("synthetic-soccer/gpt/cot",), {"bootstrap": -1}, "invalid-option:bootstrap", "-1"),
@@ -347,25 +289,12 @@ class TestMistakes:
         ],
     )
     def test_methods_with_invalid_arguments_raise_an_error_and_write_nothing(
-        self,
-        data: Dataset,
-        method: str,
-        arguments: tuple[Any, ...],
-        choices: dict[str, Any],
-        where: str,
-        value: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
+        self, data: Dataset, method: str, arguments: Any, choices: dict[str, Any], where: str, value: str, empty: Path
     ) -> None:
-        monkeypatch.chdir(tmp_path)
         with raises(SpotballError, where) as caught:
             getattr(data, method)(*arguments, **choices)
         assert value in str(caught.value)
-        assert list(tmp_path.iterdir()) == []
-
-    def test_ceiling_without_a_reference_raises_option_error(self, folder: Path) -> None:
-        with raises(OptionError, "missing-option"):
-            load(folder).ceiling()
+        assert list(empty.iterdir()) == []
 
     @pytest.mark.parametrize(
         "call",
@@ -403,14 +332,17 @@ class TestTruthOfCommands:
         assert "--grid" in line
         assert "--size" in line
 
-    def test_score_command_accepts_grid_size_and_columns(self, tmp_path: Path) -> None:
+    def test_grid_size_and_columns_of_the_score_command_match_the_function(self, tmp_path: Path) -> None:
         guesses = write_csv(tmp_path / "p.csv", [{"id": "1", "prediction": "H8"}])
         truth = write_csv(tmp_path / "t.csv", [{"id": "1", "cell": "H7"}])
+        columns = {"image": "id", "cell": "prediction"}
+        report = score(guesses, truth=truth, grid=Grid(8, 8, 800, 600), columns=columns, bootstrap=0)
+        assert report.provenance.grid == "8x8@800x600"
+        assert report.groups[0].metrics["euclidean_error"].value == 100
         words = ("--truth", truth, "--grid", "8 x 8", "--size", "800X600", "--columns", "image=id,cell=prediction")
         done = spotball("score", guesses, *words, "--bootstrap", "0", "--format", "json")
         assert done.stderr == ""
-        (group,) = json.loads(done.stdout)["groups"]
-        assert group["metrics"]["euclidean_error"]["value"] == 100
+        assert json.loads(done.stdout) == json.loads(report.model_dump_json())
 
     @pytest.mark.parametrize(("given", "assumed"), [("--grid", "640 x 360"), ("--size", "6 x 10")])
     def test_score_command_prints_only_the_assumed_grid_or_size(self, tmp_path: Path, given: str, assumed: str) -> None:
@@ -461,10 +393,8 @@ class TestTruthOfCommands:
             ((), "--truth"),
         ],
     )
-    def test_score_command_with_invalid_truth_options_fails(
-        self, words: tuple[str, ...], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
+    @pytest.mark.usefixtures("empty")
+    def test_score_command_with_invalid_truth_options_fails(self, words: tuple[str, ...], option: str) -> None:
         write_csv(Path("p.csv"), GUESS_ROWS)
         write_csv(Path("t.csv"), TRUTH_ROWS)
         write_scenes([sb.Scene(sport="a", image="1", grid=Grid.standard(), ball_cells=["D5"])], "s.jsonl")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotball_core import METRICS, Scene
+from spotball_core import METRICS
 from tests.builders import dataset, scene
 from tests.cli.process import spotball_process
 from tests.conftest import ROOT
@@ -54,12 +54,11 @@ def everywhere(folder: Path) -> Any:
 
 def by_plain_loops(respondent: str) -> dict[str, float]:
     """Compute the four metrics with plain loops over responses."""
-    answers = [(by_image(row["image"]), row["cell"]) for row in GIVEN[respondent]]
+    answers = [(SCENES[int(row["image"])], row["cell"]) for row in GIVEN[respondent]]
     shares = []
     for one in SCENES:
-        mine, people = (
-            Counter(row["cell"] for row in GIVEN[name] if row["image"] == one.image) for name in (respondent, "people")
-        )
+        of_image = [[row for row in GIVEN[name] if row["image"] == one.image] for name in (respondent, "people")]
+        mine, people = (Counter(row["cell"] for row in given) for given in of_image)
         shares.append(sum(min(mine[c] / mine.total(), people[c] / people.total()) for c in mine))
     guesses = Counter(cell for _, cell in answers)
     truth = Counter(cell for one in SCENES for cell in one.ball_cells or ())
@@ -75,29 +74,20 @@ def by_plain_loops(respondent: str) -> dict[str, float]:
     }
 
 
-def by_image(image: str) -> Scene:
-    return next(one for one in SCENES if one.image == image)
-
-
-def test_metrics_of_a_package_that_is_not_installed_are_not_registered() -> None:
+def test_metric_registry_is_read_only_and_has_no_metrics_of_a_package_that_is_not_installed() -> None:
     assert not [key for key in METRICS if key.startswith("toy_")]
+    with pytest.raises(TypeError):
+        METRICS["accuracy"] = METRICS["wasserstein"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("respondent", ["gpt", "llama"])
-def test_score_of_registered_metrics_matches_plain_loops(everywhere: Any, respondent: str) -> None:
-    assert everywhere["score"][respondent] == pytest.approx(by_plain_loops(respondent), rel=1e-12)
-
-
-def test_metric_that_needs_a_reference_has_no_value_for_the_reference(everywhere: Any) -> None:
-    values = everywhere["score"]["people"]
-    expected = {key: value for key, value in by_plain_loops("people").items() if key != "toy_overlap"}
-    assert values == {**{key: pytest.approx(value) for key, value in expected.items()}, "toy_overlap": None}
-
-
-def test_score_arrays_and_accumulator_match_plain_loops(everywhere: Any) -> None:
-    expected = pytest.approx(by_plain_loops("gpt"), rel=1e-12)
-    assert everywhere["arrays"] == expected
-    assert everywhere["accumulator"] == expected
+def test_score_score_arrays_and_accumulator_match_plain_loops(everywhere: Any) -> None:
+    for respondent in ("gpt", "llama"):
+        assert everywhere["score"][respondent] == pytest.approx(by_plain_loops(respondent), rel=1e-12)
+    # A metric that needs a reference has no value for the reference itself.
+    people = {key: pytest.approx(value) for key, value in by_plain_loops("people").items()}
+    assert everywhere["score"]["people"] == {**people, "toy_overlap": None}
+    for function in ("arrays", "accumulator"):
+        assert everywhere[function] == pytest.approx(by_plain_loops("gpt"), rel=1e-12)
 
 
 def test_compare_gives_values_and_p_values_of_registered_metrics(everywhere: Any) -> None:
@@ -112,18 +102,15 @@ def test_compare_gives_values_and_p_values_of_registered_metrics(everywhere: Any
 
 @pytest.mark.slow
 def test_score_command_and_report_show_registered_metrics(folder: Path, tmp_path: Path) -> None:
-    done = spotball_process(
-        "score", folder, "--reference", "people", "--bootstrap", "50", "--format", "json", env=WITH_TOY
-    )
+    options = (folder, "--reference", "people", "--bootstrap", "50")
+    done = spotball_process("score", *options, "--format", "json", env=WITH_TOY)
     assert done.returncode == 0, done.stderr
     groups = {group["respondent"]: group["metrics"] for group in json.loads(done.stdout)["groups"]}
     for key, value in by_plain_loops("gpt").items():
         found = groups["gpt"][key]
         assert found["value"] == pytest.approx(value)
         assert found["ci95"][0] <= found["value"] <= found["ci95"][1]
-    page = spotball_process(
-        *("report", folder, "--reference", "people", "--bootstrap", "50", "--out", tmp_path / "page"), env=WITH_TOY
-    )
+    page = spotball_process("report", *options, "--out", tmp_path / "page", env=WITH_TOY)
     assert page.returncode == 0, page.stderr
     html = (tmp_path / "page/report.html").read_text(encoding="utf-8")
     assert "Share in the top half" in html
@@ -144,8 +131,3 @@ def test_score_command_with_an_invalid_metric_entry_point_fails(
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_metric_registry_is_read_only() -> None:
-    with pytest.raises(TypeError):
-        METRICS["accuracy"] = METRICS["wasserstein"]  # type: ignore[index]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
@@ -64,30 +63,22 @@ def as_text(counts: list[int]) -> str:
 
 
 class TestForms:
-    def test_polygons_of_accepts_a_polygon_and_a_list_of_polygons(self) -> None:
-        assert polygons_of(TRIANGLE) == polygons_of([TRIANGLE]) == (tuple(map(tuple, TRIANGLE)),)
-        two = [TRIANGLE, [[0, 0], [4, 0], [4, 4], [0, 4]]]
-        assert len(polygons_of(two)) == 2
-
-    def test_polygons_of_accepts_flat_coco_polygons(self) -> None:
+    def test_polygons_of_accepts_polygons_lists_flat_coordinates_and_a_repeated_first_point(self) -> None:
         flat = [[number for point in TRIANGLE for number in point]]
-        assert polygons_of(flat) == polygons_of(TRIANGLE)
-
-    def test_polygons_of_drops_a_repeated_first_point(self) -> None:
-        assert polygons_of([*TRIANGLE, TRIANGLE[0]]) == polygons_of(TRIANGLE)
+        for outline in (TRIANGLE, [TRIANGLE], flat, [*TRIANGLE, TRIANGLE[0]]):
+            assert polygons_of(outline) == (tuple(map(tuple, TRIANGLE)),)
+        assert len(polygons_of([TRIANGLE, [[0, 0], [4, 0], [4, 4], [0, 4]]])) == 2
 
     @given(masks)
     def test_polygons_of_a_coco_mask_cover_its_pixels_exactly(self, mask: NDArray[np.bool_]) -> None:
-        counts = run_lengths(mask)
-        size = list(mask.shape)
+        counts, size = run_lengths(mask), list(mask.shape)
         if not mask.any():
             with pytest.raises(ValueError, match="the mask is empty"):
                 polygons_of({"counts": counts, "size": size})
             return
         polygons = polygons_of({"counts": counts, "size": size})
         assert polygons_of({"counts": as_text(counts), "size": size}) == polygons
-        each_pixel = Grid(8, 12, 12, 8)
-        np.testing.assert_allclose(outline_shares([polygons], each_pixel)[0], mask.ravel(), atol=1e-9)
+        np.testing.assert_allclose(outline_shares([polygons], Grid(8, 12, 12, 8))[0], mask.ravel(), atol=1e-9)
 
     @pytest.mark.parametrize(
         ("outline", "message"),
@@ -135,11 +126,9 @@ class TestGeometry:
         (x1, x2), (y1, y2) = sorted(xs), sorted(ys)
         if x2 - x1 < 1e-3 or y2 - y1 < 1e-3:
             return
-        rectangle = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
-        np.testing.assert_allclose(
-            outline_distances([[rectangle]], GRID)[0], GRID.box_distances([x1, y1, x2, y2]), atol=1e-9
-        )
-        np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares([x1, y1, x2, y2]), atol=1e-9)
+        box, rectangle = [x1, y1, x2, y2], [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+        np.testing.assert_allclose(outline_distances([[rectangle]], GRID)[0], GRID.box_distances(box), atol=1e-9)
+        np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares(box), atol=1e-9)
 
     @given(masks)
     def test_outline_shares_and_distances_match_counted_pixels(self, mask: NDArray[np.bool_]) -> None:
@@ -154,17 +143,13 @@ class TestGeometry:
             dy = np.maximum(np.maximum(rows - y, y - rows - 1), 0)
             assert outline_distances([polygons], SMALL)[0, cell] == pytest.approx(np.hypot(dx, dy).min(), abs=1e-9)
 
-    def test_outline_shares_count_overlapping_parts_once(self) -> None:
+    def test_outline_shares_count_overlapping_and_crossing_parts_once_and_ignore_parts_without_width(self) -> None:
         square = [(0.0, 0.0), (64.0, 0.0), (64.0, 60.0), (0.0, 60.0)]
         assert outline_shares([[square, square[:3]]], GRID)[0, 0] == 1
-
-    def test_outline_shares_of_a_polygon_that_crosses_itself(self) -> None:
-        """Check a bow tie over cell A1, which covers two triangles with a quarter of the cell each."""
+        # A bow tie over cell A1 covers two triangles with a quarter of the cell each.
         bow_tie = [(0.0, 0.0), (64.0, 60.0), (64.0, 0.0), (0.0, 60.0)]
         assert outline_shares([[bow_tie]], GRID)[0, 0] == pytest.approx(0.5)
-
-    def test_outline_ignores_a_part_without_width(self) -> None:
-        """Check an outline over half of cell A1 with a line that leaves it and comes back."""
+        # This outline covers half of cell A1, with a line that leaves it and comes back.
         spike = [(0.0, 0.0), (32.0, 0.0), (32.0, 30.0), (200.0, 30.0), (32.0, 30.0), (32.0, 60.0), (0.0, 60.0)]
         assert outline_shares([[spike]], GRID)[0, :3].tolist() == [0.5, 0, 0]
         assert outline_distances([[spike]], GRID)[0, 1] == 64
@@ -175,8 +160,7 @@ class TestGeometry:
         mask = np.ones((3, 4001), dtype=bool)
         mask[1, 1::2] = False
         polygons = polygons_of({"counts": run_lengths(mask), "size": [3, 4001]})
-        whole = Grid(1, 1, 4001, 3)
-        assert outline_shares([polygons], whole)[0, 0] == pytest.approx(mask.mean())
+        assert outline_shares([polygons], Grid(1, 1, 4001, 3))[0, 0] == pytest.approx(mask.mean())
 
     def test_clipped_keeps_the_part_inside_the_image(self) -> None:
         outside = [(-10.0, -10.0), (-1.0, -10.0), (-1.0, -1.0)]
@@ -187,21 +171,15 @@ class TestGeometry:
 
 
 class TestScenes:
-    def test_scene_outlines_are_written_as_one_polygon_or_a_list(self) -> None:
-        written = json.loads(scene(TRIANGLE, None).model_dump_json())
-        assert written["player_outlines"] == [TRIANGLE, None]
+    def test_scene_outlines_are_written_as_one_polygon_or_a_list_and_read_again(self, tmp_path: Path) -> None:
         two = [TRIANGLE, [[64, 0], [70, 0], [64, 9]]]
-        assert json.loads(scene(two).model_dump_json())["player_outlines"] == [two]
-
-    def test_scene_without_outlines_is_written_without_the_field(self) -> None:
+        for outlines in ([TRIANGLE, None], [two]):
+            assert json.loads(scene(*outlines).model_dump_json())["player_outlines"] == outlines
         plain = Scene(sport="a", image="1", grid=GRID, players=[[0, 0, 9, 9]])
         assert "player_outlines" not in plain.model_dump_json()
         assert "player_outlines" not in plain.model_dump()
-
-    def test_outlines_are_equal_after_writing_and_reading(self, tmp_path: Path) -> None:
-        scenes = (scene(TRIANGLE, None), scene(None))[:1]
-        write_scenes(scenes, tmp_path / "scenes.jsonl")
-        assert read_scenes(tmp_path / "scenes.jsonl") == scenes
+        write_scenes([scene(TRIANGLE, None)], tmp_path / "scenes.jsonl")
+        assert read_scenes(tmp_path / "scenes.jsonl") == (scene(TRIANGLE, None),)
 
     @pytest.mark.parametrize(
         ("make", "message"),
@@ -232,30 +210,23 @@ class TestScenes:
 class TestRates:
     def test_near_player_rate_uses_the_outline_if_present(self) -> None:
         """Check with a tau between the distances of cell B2 to the box and to the triangle."""
-        box, outlined = scene(None), scene(TRIANGLE)
-        guesses = GRID.mask(["B2"]).astype(float)
-        distance = {name: float(GRID.diagonal) for name in ("box", "outline")}
-        distance["box"] = float(GRID.box_distances([64, 0, 128, 60])[11])
-        distance["outline"] = float(outline_distances([polygons_of(TRIANGLE)], GRID)[0, 11])
-        assert distance["box"] < distance["outline"]
-        tau = (distance["box"] + distance["outline"]) / 2 / GRID.diagonal
-        assert float(near_player_rate(guesses, box, tau=tau)) == 1
-        assert float(near_player_rate(guesses, outlined, tau=tau)) == 0
+        to_box = float(GRID.box_distances([64, 0, 128, 60])[11])
+        to_outline = float(outline_distances([polygons_of(TRIANGLE)], GRID)[0, 11])
+        assert to_box < to_outline
+        guesses, tau = GRID.mask(["B2"]).astype(float), (to_box + to_outline) / 2 / GRID.diagonal
+        assert float(near_player_rate(guesses, scene(None), tau=tau)) == 1
+        assert float(near_player_rate(guesses, scene(TRIANGLE), tau=tau)) == 0
 
-    def test_overlap_rate_uses_the_outline_if_present(self) -> None:
+    def test_overlap_rate_uses_the_outline_if_present_and_the_box_otherwise(self) -> None:
         assert float(overlap_rate(["A2"], scene(None), theta=0.6)) == 1
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.6)) == 0
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.4)) == 1
-
-    def test_overlap_rate_uses_the_box_of_a_player_without_an_outline(self) -> None:
         mixed = scene(TRIANGLE, None, boxes=[[64, 0, 128, 60], [320, 180, 384, 240]])
         assert float(overlap_rate(["D6"], mixed, theta=0.9)) == 1
         assert float(overlap_rate(["A2"], mixed, theta=0.9)) == 0
 
     def test_score_warns_if_some_players_have_no_outline(self) -> None:
-        rows = pl.DataFrame(
-            {"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}
-        )
+        rows = [{"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}]
         scores = [score(rows, [one], bootstrap=0) for one in (scene(None), scene(TRIANGLE), scene(TRIANGLE, None))]
         overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]
         assert overlaps == [1, 1, 1]

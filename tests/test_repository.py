@@ -15,6 +15,7 @@ import yaml
 from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner, Result
 
+from spotball_core.text.citation import BIBTEX, PAPER
 from tests.conftest import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -64,22 +65,16 @@ def test_schema_checker_rejects_an_invalid_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-class TestWorkflows:
-    def test_workflow_calls_only_existing_make_targets(self, path: Path) -> None:
-        called = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(loaded(path))))
-        there = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
-        assert called <= there
-
-    def test_workflow_pins_actions_by_commit_hash(self, path: Path) -> None:
-        used = [step["uses"] for step in steps(loaded(path)) if "uses" in step]
-        assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}|\./.*", action)] == []
-
-    def test_workflow_jobs_have_time_limits_and_read_permissions(self, path: Path) -> None:
-        workflow = loaded(path)
-        assert workflow["permissions"] == {"contents": "read"}
-        for name, job in workflow["jobs"].items():
-            # The jobs of a called workflow have separate limits.
-            assert "uses" in job or job["timeout-minutes"] <= 120, name
+def test_workflow_calls_existing_targets_pins_actions_and_has_time_limits_and_read_permissions(path: Path) -> None:
+    workflow = loaded(path)
+    called = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(workflow)))
+    assert called <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    used = [step["uses"] for step in steps(workflow) if "uses" in step]
+    assert [action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}|\./.*", action)] == []
+    assert workflow["permissions"] == {"contents": "read"}
+    for name, job in workflow["jobs"].items():
+        # The jobs of a called workflow have separate limits.
+        assert "uses" in job or job["timeout-minutes"] <= 120, name
 
 
 def test_workflow_tests_every_python_version_of_the_package() -> None:
@@ -90,12 +85,12 @@ def test_workflow_tests_every_python_version_of_the_package() -> None:
     assert others == {"system": ["macos-latest", "windows-latest"], "python": named}
 
 
-@pytest.mark.parametrize("cache", [".grimp_cache", ".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis"])
-def test_caches_are_ignored_by_git(cache: str) -> None:
+def test_caches_are_ignored_by_git() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a Git checkout")
-    done = subprocess.run(["git", "check-ignore", "--quiet", f"{cache}/x"], cwd=ROOT, check=False)
-    assert done.returncode == 0
+    files = [f"{name}/x" for name in (".grimp_cache", ".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis")]
+    done = subprocess.run(["git", "check-ignore", *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == files
 
 
 def test_local_ci_github_and_hooks_run_the_expected_make_targets() -> None:
@@ -123,24 +118,23 @@ def test_target_test_all_uses_more_hypothesis_examples() -> None:
     assert rule
     assert rule[1].startswith("SPOTBALL_TESTS=thorough ")
     code = "from hypothesis import settings; import tests.conftest; print(settings.default.max_examples)"
-    tried = [
-        int(subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"SPOTBALL_TESTS": how}))
-        for how in ("thorough", "")
-    ]
-    assert tried == [100, 25]
+    for value, n in (("thorough", 100), ("", 25)):
+        environment = os.environ | {"SPOTBALL_TESTS": value}
+        assert int(subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=environment)) == n
 
 
-def test_citation_version_is_the_newest_in_the_changelog() -> None:
+def test_citation_names_both_papers_and_the_newest_version_in_the_changelog_and_matches_the_bibtex() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## .*?(\d+\.\d+\.\d+)", changelog, re.MULTILINE)
     assert newest
-    assert loaded(ROOT / "CITATION.cff")["version"] == newest[1]
-
-
-def test_both_papers_are_cited() -> None:
     citation = loaded(ROOT / "CITATION.cff")
-    titles = [citation["preferred-citation"]["title"], *(work["title"] for work in citation["references"])]
-    assert [title.split(":")[0] for title in titles] == [
-        "Spot the Ball",
-        "Vision-Language Models Mistake Head Orientation for Gaze Direction",
-    ]
+    assert citation["version"] == newest[1]
+    paper = citation["preferred-citation"]
+    of_gaze = "Vision-Language Models Mistake Head Orientation for Gaze Direction"
+    titles = [paper["title"], *(work["title"] for work in citation["references"])]
+    assert [title.split(":")[0] for title in titles] == ["Spot the Ball", of_gaze]
+    assert paper["url"] == PAPER
+    assert f"title = {{{paper['title']}}}" in BIBTEX
+    authors = [f"{author['family-names']}, {author['given-names']}" for author in paper["authors"]]
+    assert " and ".join(authors) in " ".join(BIBTEX.split())
+    assert f"year = {{{paper['year']}}}" in BIBTEX

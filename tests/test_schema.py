@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from spotball_core.errors import DistributionError, GridError
+from spotball_core.errors import DistributionError, GridError, SpotballError
 from spotball_core.grid import Grid
 from spotball_core.schema import (
     GridShape,
@@ -29,14 +30,58 @@ from spotball_core.schema import (
 from spotball_core.schema.record import UNNAMED, Record
 from tests.failures import raises
 
-ANSWER: dict[str, Any] = {"sport": "soccer", "image": "163", "respondent": "gemini", "kind": "model"}
-SCENE: dict[str, Any] = {
-    "sport": "soccer",
-    "image": "163",
-    "width": 640,
-    "height": 360,
-    "grid": {"rows": 6, "cols": 10},
+KEY = {"sport": "soccer", "image": "163"}
+ANSWER: dict[str, Any] = {**KEY, "respondent": "gemini", "kind": "model"}
+SCENE: dict[str, Any] = {**KEY, "width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
+VALID: dict[type[Record], dict[str, Any]] = {
+    Scene: SCENE,
+    PlayerBox: {"x1": 0, "y1": 0, "x2": 1, "y2": 1},
+    Response: ANSWER,
+    PredictionDistribution: {**ANSWER, "probabilities": [1.0]},
+    ScorePolicy: {},
+    MetricValue: {"value": 1.0},
 }
+"""Values of a valid record of each class."""
+
+NOT_FINITE = (math.nan, math.inf, -math.inf)
+INVALID_ANSWERS: dict[str, list[Any]] = {
+    "kind": ["robot", None],
+    "sample": [0, -1, 1.5],
+    "respondent": [" "],
+    "prompt": [""],
+    "participant": [""],
+}
+INVALID_CHOICES: dict[str, list[Any]] = {
+    "name": ["mine"],
+    "reference": [" "],
+    "images": ["most"],
+    "controls": ["in"],
+    "tau": [0, 1.01, *NOT_FINITE],
+    "theta": [-0.02],
+    "window": [((0, 4), (3, 7)), (2, 4)],
+    "wasserstein_unit": ["m"],
+    "top_k": [0],
+    "log_smoothing": [0],
+    "by": [("image",)],
+    "cluster": ["sport"],
+    "bootstrap": [-1],
+    "seed": [-1, 0.5],
+}
+INVALID: list[tuple[type[Record], str, Sequence[Any]]] = [
+    (PlayerBox, "x1", NOT_FINITE),
+    (Scene, "width", NOT_FINITE),
+    (Scene, "grid", [{"rows": 0, "cols": 10}, {"rows": 6}, {"rows": 2.5, "cols": 10}, [6, 10], "6x10"]),
+    (Scene, "ball_box", [*([0, 0, n, 10] for n in NOT_FINITE), [1, 2, 3], [3, 0, 1, 1], [0, 3, 1, 1], 5]),
+    (Scene, "players", [[[0, n, 1, 1]] for n in NOT_FINITE]),
+    (Scene, "control", ["false", 0, "no", None]),
+    (Response, "cell", ["D0", "left", "A" + "9" * 5000]),
+    (PredictionDistribution, "probabilities", [*({"D5": n} for n in NOT_FINITE), *([n] for n in NOT_FINITE)]),
+    (MetricValue, "value", NOT_FINITE),
+    (MetricValue, "ci95", [[0.0, n] for n in NOT_FINITE]),
+    *((record, *one) for record in (Response, PredictionDistribution) for one in INVALID_ANSWERS.items()),
+    *((ScorePolicy, *one) for one in INVALID_CHOICES.items()),
+]
+"""Values that a field of a record must not have."""
 
 
 def scene(**values: Any) -> Scene:
@@ -65,16 +110,13 @@ GROUP = GroupScore(
     },
 )
 REPORT = ScoreReport(signature=str(SIGNATURE), provenance=SIGNATURE, policy=SIGNATURE.policy, groups=(GROUP,))
+BALL = (90.5, 140.625, 117.5, 165.375)
 RECORDS: tuple[Record, ...] = (
     scene(),
     scene(
-        ball_cells=["C2", "C3"],
-        ball_box=(90.5, 140.625, 117.5, 165.375),
-        players=[[1, 2, 3.5, 4], [5, 6, 5, 6]],
-        control=True,
-        path="images/soccer/163.jpg",
+        ball_cells=["C2", "C3"], ball_box=BALL, players=[[1, 2, 3.5, 4], [5, 6, 5, 6]], control=True, path="a/163.jpg"
     ),
-    scene(ball_box=(90.5, 140.625, 117.5, 165.375), players=[]),
+    scene(ball_box=BALL, players=[]),
     GridShape(rows=6, cols=10),
     PlayerBox(x1=1, y1=2, x2=3, y2=4),
     GroundTruth.from_labels(["D2", "C2"], Grid.standard()),
@@ -90,6 +132,7 @@ RECORDS: tuple[Record, ...] = (
     REPORT,
 )
 by_class = pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+by_key = pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
 
 
 def refused(record: type[Record], field: str, values: dict[str, Any]) -> str:
@@ -100,421 +143,264 @@ def refused(record: type[Record], field: str, values: dict[str, Any]) -> str:
     return str(caught.value)
 
 
-# All records -------------------------------------------------------------------------------------------------------
+class TestRecords:
+    @by_class
+    def test_records_are_frozen_and_reject_unknown_fields(self, record: Record) -> None:
+        values = {field: getattr(record, field) for field in type(record).model_fields}
+        for field, value in values.items():
+            with pytest.raises(ValidationError, match="frozen"):
+                setattr(record, field, value)
+        assert "not permitted" in refused(type(record), "colour", {**values, "colour": "red"})
 
+    @by_class
+    def test_record_read_from_its_json_is_equal(self, record: Record) -> None:
+        text = record.model_dump_json()
+        again = type(record).model_validate_json(text)
+        assert again == record
+        assert again.model_dump_json() == text
+        assert type(record).model_validate(json.loads(text)) == record
 
-@by_class
-def test_records_are_frozen(record: Record) -> None:
-    for field in type(record).model_fields:
-        with pytest.raises(ValidationError, match="frozen"):
-            setattr(record, field, getattr(record, field))
-
-
-@by_class
-def test_record_with_an_unknown_field_raises_validation_error(record: Record) -> None:
-    values = {field: getattr(record, field) for field in type(record).model_fields}
-    assert "not permitted" in refused(type(record), "colour", {**values, "colour": "red"})
-
-
-@by_class
-def test_record_read_from_its_json_is_equal(record: Record) -> None:
-    text = record.model_dump_json()
-    again = type(record).model_validate_json(text)
-    assert again == record
-    assert again.model_dump_json() == text
-    assert type(record).model_validate(json.loads(text)) == record
-
-
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_record_with_a_number_that_is_not_finite_raises_validation_error(number: float) -> None:
-    refused(PlayerBox, "x1", {"x1": number, "y1": 0, "x2": 1, "y2": 1})
-    refused(Scene, "width", {**SCENE, "width": number})
-    refused(Scene, "ball_box", {**SCENE, "ball_box": [0, 0, number, 10]})
-    refused(Scene, "players", {**SCENE, "players": [[0, number, 1, 1]]})
-    refused(PredictionDistribution, "probabilities", {**ANSWER, "probabilities": {"D5": number}})
-    refused(PredictionDistribution, "probabilities", {**ANSWER, "probabilities": [number]})
-    refused(ScorePolicy, "tau", {"tau": number})
-    refused(MetricValue, "value", {"value": number})
-    refused(MetricValue, "ci95", {"value": 1.0, "ci95": [0.0, number]})
-
-
-@pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
-@pytest.mark.parametrize("field", ["sport", "image"])
-def test_key_is_sport_and_image_as_stripped_text_and_blank_names_are_errors(
-    record: type[Record], values: dict[str, Any], field: str
-) -> None:
-    for blank in ("", " ", "\t\n", None):
-        refused(record, field, {**values, field: blank})
-    for missing in (math.nan, math.inf):
-        refused(record, field, {**values, field: missing})
-    assert getattr(record(**{**values, field: " 163 "}), field) == "163"
-    assert getattr(record(**{**values, field: 163}), field) == "163"
-    assert getattr(record(**{**values, field: "01"}), field) == "01"
-    assert record(**values).key == ("soccer", "163")  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(("record", "values"), [(Scene, SCENE), (Response, ANSWER)])
-def test_record_without_a_sport_is_in_the_unnamed_group(record: type[Record], values: dict[str, Any]) -> None:
-    without = record(**{key: value for key, value in values.items() if key != "sport"})
-    assert without.key == (UNNAMED, "163")  # type: ignore[attr-defined]
-    refused(record, "image", {key: value for key, value in values.items() if key != "image"})
-
-
-def test_scenes_of_two_sports_with_the_same_image_have_different_keys() -> None:
-    one, other = (Scene(**{**SCENE, "sport": sport}) for sport in ("basketball", "volleyball"))
-    assert one.image == other.image
-    assert one.key != other.key
-    assert one != other
-
-
-# Scenes ------------------------------------------------------------------------------------------------------------
-
-
-def test_scene_uses_the_size_of_a_grid_and_rejects_another_size() -> None:
-    found = Scene.model_validate({"sport": "soccer", "image": 163, "grid": Grid.standard()})
-    assert found == scene()
-    assert found.layout == Grid.standard()
-    assert scene(grid=Grid.standard()) == found
-    for size in ({"width": 1280}, {"height": 720}):
-        assert "640 x 360 pixels" in refused(Scene, "", {**SCENE, "grid": Grid.standard(), **size})
-    refused(Scene, "width", {"sport": "s", "image": "1", "grid": Grid(6, 10, 640.5, 360)})
-
-
-@pytest.mark.parametrize("field", ["width", "height", "grid"])
-def test_scene_without_size_or_grid_raises_validation_error(field: str) -> None:
-    refused(Scene, field, {key: value for key, value in SCENE.items() if key != field})
-
-
-@pytest.mark.parametrize("bad", [{"rows": 0, "cols": 10}, {"rows": 6}, {"rows": 2.5, "cols": 10}, [6, 10], "6x10"])
-def test_scene_with_an_invalid_grid_raises_validation_error(bad: object) -> None:
-    refused(Scene, "grid", {**SCENE, "grid": bad})
-
-
-@pytest.mark.parametrize(
-    ("given", "canonical"),
-    [
-        (["D3", "C2", "D2", "C3"], ("C2", "C3", "D2", "D3")),
-        (["3d", " c 2 "], ("C2", "D3")),
-        (["C10", "C9", "B10"], ("B10", "C9", "C10")),
-        (["C2", "2c", "C2"], ("C2",)),
-    ],
-)
-def test_scene_ball_cells_are_sorted_unique_and_in_standard_spelling(
-    given: list[str], canonical: tuple[str, ...]
-) -> None:
-    found = scene(ball_cells=given)
-    assert found.ball_cells == canonical
-    assert found.truth is not None
-    assert found.truth.cells == canonical
-    assert np.flatnonzero(found.truth.mask).tolist() == [Grid.standard().index(label) for label in canonical]
-
-
-BOX = (120, 170, 200, 190)  # columns 2 to 4 (from 64 to 256 px), rows C and D (from 120 to 240 px)
-
-
-def test_scene_without_ball_cells_uses_the_cells_of_the_ball_box() -> None:
-    expected = ("C2", "C3", "C4", "D2", "D3", "D4")
-    assert scene(ball_box=BOX).ball_cells == expected
-    assert scene(ball_box=BOX, ball_cells=None).ball_cells == expected
-    assert scene(ball_box=BOX, ball_cells=[]).ball_cells == expected
-    assert scene(ball_box=BOX, ball_cells=["A1"]).ball_cells == ("A1",)  # given cells have priority over the box
-
-
-def test_scene_without_a_ball_in_the_image_has_no_truth() -> None:
-    unknown: tuple[dict[str, Any], ...] = (
-        {},
-        {"ball_cells": []},
-        {"ball_box": (700, 0, 800, 10)},
-        {"ball_box": (5, 5, 5, 5)},
+    @pytest.mark.parametrize(
+        ("record", "field", "value"), [(record, field, value) for record, field, values in INVALID for value in values]
     )
-    for values in unknown:
-        found = scene(**values)
-        assert found.ball_cells is None
-        assert found.truth is None
+    def test_record_with_an_invalid_field_raises_validation_error(
+        self, record: type[Record], field: str, value: object
+    ) -> None:
+        refused(record, field, {**VALID[record], field: value})
+
+    @by_key
+    @pytest.mark.parametrize("field", ["sport", "image"])
+    def test_key_is_sport_and_image_as_stripped_text_and_blank_names_are_errors(
+        self, record: type[Record], values: dict[str, Any], field: str
+    ) -> None:
+        for invalid in ("", " ", "\t\n", None, math.nan, math.inf):
+            refused(record, field, {**values, field: invalid})
+        for spelling, name in ((" 163 ", "163"), (163, "163"), ("01", "01")):
+            assert getattr(record(**{**values, field: spelling}), field) == name
+        assert record(**values).key == ("soccer", "163")  # type: ignore[attr-defined]
+        other = record(**{**values, "sport": "volleyball"})
+        assert other.key == ("volleyball", "163")  # type: ignore[attr-defined]
+        assert other != record(**values)
+
+    @by_key
+    def test_record_without_a_sport_is_in_the_unnamed_group(self, record: type[Record], values: dict[str, Any]) -> None:
+        without = record(**{key: value for key, value in values.items() if key != "sport"})
+        assert without.key == (UNNAMED, "163")  # type: ignore[attr-defined]
+        refused(record, "image", {key: value for key, value in values.items() if key != "image"})
 
 
-@pytest.mark.parametrize("cells", [["G1"], ["A11"], ["A0"], ["C2", "ball"], [""], [5]])
-def test_scene_with_invalid_ball_cells_raises_validation_error(cells: list[object]) -> None:
-    with pytest.raises(ValidationError):
-        scene(ball_cells=cells)
+class TestScenes:
+    def test_scene_uses_the_size_of_a_grid_and_rejects_another_or_no_size(self) -> None:
+        found = Scene.model_validate({"sport": "soccer", "image": 163, "grid": Grid.standard()})
+        assert found == scene()
+        assert found.layout == Grid.standard()
+        assert scene(grid=Grid.standard()) == found
+        for size in ({"width": 1280}, {"height": 720}):
+            assert "640 x 360 pixels" in refused(Scene, "", {**SCENE, "grid": Grid.standard(), **size})
+        refused(Scene, "width", {"sport": "s", "image": "1", "grid": Grid(6, 10, 640.5, 360)})
+        for field in ("width", "height", "grid"):
+            refused(Scene, field, {key: value for key, value in SCENE.items() if key != field})
 
+    @pytest.mark.parametrize(
+        ("given", "canonical"),
+        [
+            (["D3", "C2", "D2", "C3"], ("C2", "C3", "D2", "D3")),
+            (["3d", " c 2 "], ("C2", "D3")),
+            (["C10", "C9", "B10"], ("B10", "C9", "C10")),
+            (["C2", "2c", "C2"], ("C2",)),
+        ],
+    )
+    def test_scene_ball_cells_are_sorted_unique_and_in_standard_spelling(
+        self, given: list[str], canonical: tuple[str, ...]
+    ) -> None:
+        found = scene(ball_cells=given)
+        assert found.ball_cells == canonical
+        assert found.truth is not None
+        assert found.truth.cells == canonical
+        assert np.flatnonzero(found.truth.mask).tolist() == [Grid.standard().index(label) for label in canonical]
 
-def test_scene_control_must_be_a_boolean() -> None:
-    assert scene().control is False
-    for value in ("false", 0, "no", None):
-        refused(Scene, "control", {**SCENE, "control": value})
+    def test_scene_without_ball_cells_uses_the_cells_of_the_ball_box(self) -> None:
+        box = (120, 170, 200, 190)  # columns 2 to 4 (from 64 to 256 px), rows C and D (from 120 to 240 px)
+        for unknown in ({}, {"ball_cells": None}, {"ball_cells": []}):
+            assert scene(ball_box=box, **unknown).ball_cells == ("C2", "C3", "C4", "D2", "D3", "D4")
+        assert scene(ball_box=box, ball_cells=["A1"]).ball_cells == ("A1",)  # given cells have priority over the box
 
+    @pytest.mark.parametrize(
+        "values", [{}, {"ball_cells": []}, {"ball_box": (700, 0, 800, 10)}, {"ball_box": (5, 5, 5, 5)}]
+    )
+    def test_scene_without_a_ball_in_the_image_has_no_truth(self, values: dict[str, Any]) -> None:
+        assert scene(**values).ball_cells is scene(**values).truth is None
 
-def test_scene_distinguishes_unknown_players_from_no_players() -> None:
-    assert scene().players is None
-    assert scene(players=[]).players == ()
-    assert scene().boxes.shape == scene(players=[]).boxes.shape == (0, 4)
-    boxes = scene(players=[[1, 2, 3, 4], PlayerBox(x1=5, y1=6, x2=7, y2=8)]).boxes
-    assert boxes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
-
-
-def test_player_box_is_read_and_written_as_a_list() -> None:
-    box = PlayerBox.model_validate([10, 20, 30, 60])
-    assert box == PlayerBox(x1=10, y1=20, x2=30, y2=60) == PlayerBox.model_validate((10, 20, 30, 60))
-    assert box.corners == (10, 20, 30, 60)
-    assert box.model_dump_json() == "[10.0,20.0,30.0,60.0]"
-    assert json.loads(scene(players=[box]).model_dump_json())["players"] == [[10, 20, 30, 60]]
-
-
-@pytest.mark.parametrize("bad", [[1, 2, 3], [1, 2, 3, 4, 5], [3, 0, 1, 1], [0, 3, 1, 1], ["a", 0, 1, 1], None, 5])
-def test_invalid_player_box_raises_validation_error(bad: object) -> None:
-    with pytest.raises(ValidationError):
-        PlayerBox.model_validate(bad)
-    refused(Scene, "players", {**SCENE, "players": [bad]})
-
-
-@pytest.mark.parametrize("bad", [[1, 2, 3], [3, 0, 1, 1], [0, 3, 1, 1], 5])
-def test_invalid_ball_box_raises_validation_error(bad: object) -> None:
-    refused(Scene, "ball_box", {**SCENE, "ball_box": bad})
-
-
-def test_ground_truth_from_labels_and_from_a_box() -> None:
-    grid = Grid(2, 3, 30, 20)
-    truth = GroundTruth.from_labels(["b3", "2A"], grid)
-    assert truth.cells == ("A2", "B3")
-    assert truth.mask.tolist() == [False, True, False, False, False, True]
-    # Cells have 10 x 10 px; the box covers 4 x 5, 10 x 5 and 1 x 5 px of the cells of row A.
-    assert GroundTruth.from_box((6, 0, 21, 5), grid).cells == ("A1", "A2", "A3")
-    assert GroundTruth.from_box((6, 0, 21, 5), grid, min_share=0.1).cells == ("A1", "A2")
-    assert GroundTruth.from_box((30, 0, 40, 5), grid).cells == ()
-    for bad in (["C1"], ["A4"], ["?"]):
-        with pytest.raises(GridError):
-            GroundTruth.from_labels(bad, grid)
-    for cells in (("B3", "A2"), ("a2",), ("A2", "A2"), ("C1",)):
+    @pytest.mark.parametrize("cells", [["G1"], ["A11"], ["A0"], ["C2", "ball"], [""], [5]])
+    def test_scene_with_invalid_ball_cells_raises_validation_error(self, cells: list[object]) -> None:
         with pytest.raises(ValidationError):
-            GroundTruth(grid=GridShape(rows=2, cols=3), cells=cells)
+            scene(ball_cells=cells)
 
+    def test_scene_distinguishes_unknown_players_from_no_players_and_boxes_are_lists(self) -> None:
+        assert scene().control is False
+        assert scene().players is None
+        assert scene(players=[]).players == ()
+        assert scene().boxes.shape == scene(players=[]).boxes.shape == (0, 4)
+        boxes = scene(players=[[1, 2, 3, 4], PlayerBox(x1=5, y1=6, x2=7, y2=8)]).boxes
+        assert boxes.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+        box = PlayerBox.model_validate([10, 20, 30, 60])
+        assert box == PlayerBox(x1=10, y1=20, x2=30, y2=60) == PlayerBox.model_validate((10, 20, 30, 60))
+        assert box.corners == (10, 20, 30, 60)
+        assert box.model_dump_json() == "[10.0,20.0,30.0,60.0]"
+        assert json.loads(scene(players=[box]).model_dump_json())["players"] == [[10, 20, 30, 60]]
 
-# Responses -----------------------------------------------------------------------------------------------------------
+    @pytest.mark.parametrize("bad", [[1, 2, 3], [1, 2, 3, 4, 5], [3, 0, 1, 1], [0, 3, 1, 1], ["a", 0, 1, 1], None, 5])
+    def test_invalid_player_box_raises_validation_error(self, bad: object) -> None:
+        with pytest.raises(ValidationError):
+            PlayerBox.model_validate(bad)
+        refused(Scene, "players", {**SCENE, "players": [bad]})
 
-
-@pytest.mark.parametrize(("given", "cell"), [("5d", "D5"), (" D 5 ", "D5"), ("aa12", "AA12"), (None, None)])
-def test_response_cell_is_in_standard_spelling(given: str | None, cell: str | None) -> None:
-    assert Response(**ANSWER, cell=given).cell == cell
-
-
-@pytest.mark.parametrize("field_and_value", [("cell", "D0"), ("cell", "left"), ("cell", "A" + "9" * 5000)])
-def test_response_with_an_invalid_cell_raises_validation_error(field_and_value: tuple[str, str]) -> None:
-    field, value = field_and_value
-    refused(Response, field, {**ANSWER, field: value})
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("kind", "robot"),
-        ("kind", None),
-        ("sample", 0),
-        ("sample", -1),
-        ("sample", 1.5),
-        ("respondent", " "),
-        ("prompt", ""),
-        ("participant", ""),
-    ],
-)
-def test_response_and_distribution_with_an_invalid_field_raise_validation_error(field: str, value: object) -> None:
-    refused(Response, field, {**ANSWER, field: value})
-    refused(PredictionDistribution, field, {**ANSWER, "probabilities": [1.0], field: value})
-
-
-def test_response_defaults_to_the_base_prompt() -> None:
-    response = Response(**ANSWER)
-    assert (response.prompt, response.sample, response.participant, response.cell) == ("base", None, None, None)
+    def test_ground_truth_from_labels_and_from_a_box(self) -> None:
+        grid = Grid(2, 3, 30, 20)
+        truth = GroundTruth.from_labels(["b3", "2A"], grid)
+        assert truth.cells == ("A2", "B3")
+        assert truth.mask.tolist() == [False, True, False, False, False, True]
+        # Cells have 10 x 10 px; the box covers 4 x 5, 10 x 5 and 1 x 5 px of the cells of row A.
+        assert GroundTruth.from_box((6, 0, 21, 5), grid).cells == ("A1", "A2", "A3")
+        assert GroundTruth.from_box((6, 0, 21, 5), grid, min_share=0.1).cells == ("A1", "A2")
+        assert GroundTruth.from_box((30, 0, 40, 5), grid).cells == ()
+        for bad in (["C1"], ["A4"], ["?"]):
+            with pytest.raises(GridError):
+                GroundTruth.from_labels(bad, grid)
+        for cells in (("B3", "A2"), ("a2",), ("A2", "A2"), ("C1",)):
+            with pytest.raises(ValidationError):
+                GroundTruth(grid=GridShape(rows=2, cols=3), cells=cells)
 
 
 def distribution(probabilities: object) -> PredictionDistribution:
     return PredictionDistribution(**ANSWER, probabilities=probabilities)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("total", [1 - 9e-7, 1, 1 + 9e-7])
-def test_probabilities_may_sum_to_1_within_a_millionth(total: float) -> None:
-    for probabilities in ({"D5": total}, {"D5": total / 4, "A1": total * 3 / 4}, [total, 0.0], [total / 2] * 2):
-        assert distribution(probabilities).probabilities
+MAPPINGS = [{"D5": 1 - 1.1e-6}, {"D5": 1 + 1.1e-6}, {"D5": 0.6, "D6": 0.5}, {"D5": 1.5, "D6": -0.5}, {}]
+LISTS = [[0.5, 0.4], [1.0, 1.0], [1.5, -0.5], [1 + 1e-9, -1e-9], [], [0.0, 0.0], ["D5"]]
 
 
-@pytest.mark.parametrize(
-    "probabilities",
-    [
-        {"D5": 1 - 1.1e-6},
-        {"D5": 1 + 1.1e-6},
-        {"D5": 0.6, "D6": 0.5},
-        [0.5, 0.4],
-        [1.0, 1.0],
-        {"D5": 1.5, "D6": -0.5},
-        [1.5, -0.5],
-        [1 + 1e-9, -1e-9],
-        {},
-        [],
-        [0.0, 0.0],
-        "D5",
-        ["D5"],
-        None,
-        1.0,
-    ],
-    ids=repr,
-)
-def test_invalid_probabilities_raise_validation_error(probabilities: object) -> None:
-    with pytest.raises(ValidationError):
-        distribution(probabilities)
+class TestResponses:
+    @pytest.mark.parametrize(("given", "cell"), [("5d", "D5"), (" D 5 ", "D5"), ("aa12", "AA12"), (None, None)])
+    def test_response_cell_is_in_standard_spelling_and_other_fields_have_defaults(
+        self, given: str | None, cell: str | None
+    ) -> None:
+        response = Response(**ANSWER, cell=given)
+        assert (response.prompt, response.sample, response.participant, response.cell) == ("base", None, None, cell)
 
+    @pytest.mark.parametrize("total", [1 - 9e-7, 1, 1 + 9e-7])
+    def test_probabilities_may_sum_to_1_within_a_millionth(self, total: float) -> None:
+        for probabilities in ({"D5": total}, {"D5": total / 4, "A1": total * 3 / 4}, [total, 0.0], [total / 2] * 2):
+            assert distribution(probabilities).probabilities
 
-def test_mass_of_a_distribution_is_normalized_and_the_same_for_labels_and_lists() -> None:
-    grid = Grid(2, 2, 20, 20)
-    by_label, by_index = distribution({"b1": 0.75, "A2": 0.25}), distribution([0, 0.25, 0.75, 0])
-    assert by_label.mass(grid).tolist() == by_index.mass(grid).tolist() == [0, 0.25, 0.75, 0]
-    nearly = distribution({"A1": 0.5, "B2": 0.5 + 5e-7}).mass(grid)
-    assert nearly.sum() == pytest.approx(1, abs=1e-15)
-    assert nearly[3] / nearly[0] == pytest.approx(1 + 1e-6, rel=1e-12)
+    @pytest.mark.parametrize("probabilities", [*MAPPINGS, *LISTS, "D5", None, 1.0], ids=repr)
+    def test_invalid_probabilities_raise_validation_error(self, probabilities: object) -> None:
+        with pytest.raises(ValidationError):
+            distribution(probabilities)
 
+    def test_mass_of_a_distribution_is_normalized_and_the_same_for_labels_and_lists(self) -> None:
+        grid = Grid(2, 2, 20, 20)
+        by_label, by_index = distribution({"b1": 0.75, "A2": 0.25}), distribution([0, 0.25, 0.75, 0])
+        assert by_label.mass(grid).tolist() == by_index.mass(grid).tolist() == [0, 0.25, 0.75, 0]
+        nearly = distribution({"A1": 0.5, "B2": 0.5 + 5e-7}).mass(grid)
+        assert nearly.sum() == pytest.approx(1, abs=1e-15)
+        assert nearly[3] / nearly[0] == pytest.approx(1 + 1e-6, rel=1e-12)
 
-def test_mass_of_a_distribution_that_does_not_fit_the_grid_is_an_error() -> None:
-    grid = Grid(2, 2, 20, 20)
-    for length in (3, 5):
-        with raises(DistributionError, "wrong-shape:probabilities"):
-            distribution([1.0] + [0.0] * (length - 1)).mass(grid)
-    with raises(GridError, "outside-grid"):
-        distribution({"C1": 1.0}).mass(grid)
-    with raises(GridError, "invalid-cell"):
-        distribution({"ball": 1.0}).mass(grid)
-    with raises(DistributionError, "invalid-distribution:probabilities"):
-        distribution({"A1": 0.5, "1a": 0.5}).mass(grid)
-
-
-@given(weights=st.lists(st.integers(0, 1000), min_size=6, max_size=6).filter(any))
-def test_mass_of_normalized_counts_keeps_their_shares(weights: list[int]) -> None:
-    mass = distribution([weight / sum(weights) for weight in weights]).mass(Grid(2, 3, 30, 20))
-    assert mass.tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
-    assert mass.sum() == pytest.approx(1, rel=1e-15)
-
-
-# Policies, signatures, reports -------------------------------------------------------------------------------------
-
-
-def test_standard_policy_is_the_default() -> None:
-    policy = ScorePolicy.standard()
-    assert policy == ScorePolicy()
-    assert (policy.name, policy.reference, policy.images, policy.controls, policy.prior) == (
-        "standard",
-        None,
-        "all",
-        "out",
-        "scored",
+    @pytest.mark.parametrize(
+        ("probabilities", "error", "where"),
+        [
+            ([1.0, 0.0, 0.0], DistributionError, "wrong-shape:probabilities"),
+            ([1.0, 0.0, 0.0, 0.0, 0.0], DistributionError, "wrong-shape:probabilities"),
+            ({"C1": 1.0}, GridError, "outside-grid"),
+            ({"ball": 1.0}, GridError, "invalid-cell"),
+            ({"A1": 0.5, "1a": 0.5}, DistributionError, "invalid-distribution:probabilities"),
+        ],
     )
-    assert (policy.tau, policy.theta, policy.window, policy.wasserstein_unit) == (0.08, 0.02, None, "px")
-    assert (policy.bootstrap, policy.seed, policy.cluster) == (1000, 0, "image")
-    assert policy.by == ("sport", "respondent", "prompt")
-    assert policy.changed() == {}
+    def test_mass_of_a_distribution_that_does_not_fit_the_grid_is_an_error(
+        self, probabilities: object, error: type[SpotballError], where: str
+    ) -> None:
+        with raises(error, where):
+            distribution(probabilities).mass(Grid(2, 2, 20, 20))
+
+    @given(weights=st.lists(st.integers(0, 1000), min_size=6, max_size=6).filter(any))
+    def test_mass_of_normalized_counts_keeps_their_shares(self, weights: list[int]) -> None:
+        mass = distribution([weight / sum(weights) for weight in weights]).mass(Grid(2, 3, 30, 20))
+        assert mass.tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
+        assert mass.sum() == pytest.approx(1, rel=1e-15)
 
 
-def test_standard_policy_with_a_reference_uses_shared_images() -> None:
-    assert ScorePolicy.standard(reference="human").images == "shared"
-    assert ScorePolicy.standard(reference="human", images="all").images == "all"
-    assert ScorePolicy.standard(images="shared").images == "shared"
-    assert ScorePolicy.paper(reference="human").images == "all"
-    assert ScorePolicy.paper(reference="human", images="shared").images == "shared"
+class TestPolicies:
+    def test_standard_policy_is_the_default_and_paper_policy_has_the_choices_of_the_paper(self) -> None:
+        policy = ScorePolicy.standard()
+        assert policy == ScorePolicy()
+        assert (policy.name, policy.reference, policy.images) == ("standard", None, "all")
+        assert (policy.controls, policy.prior) == ("out", "scored")
+        assert (policy.tau, policy.theta, policy.window, policy.wasserstein_unit) == (0.08, 0.02, None, "px")
+        assert (policy.bootstrap, policy.seed, policy.cluster) == (1000, 0, "image")
+        assert policy.by == ("sport", "respondent", "prompt")
+        paper = ScorePolicy.paper()
+        assert (paper.name, paper.images, paper.controls, paper.prior) == ("paper", "all", "paper", "all")
+        assert policy.changed() == paper.changed() == {}
+        assert ScorePolicy.paper(controls="out").changed() == {"controls": "out"}
+        # With a reference, the standard policy uses shared images.
+        assert ScorePolicy.standard(reference="human").images == "shared"
+        assert ScorePolicy.standard(reference="human", images="all").images == "all"
+        assert ScorePolicy.standard(images="shared").images == "shared"
+        assert ScorePolicy.paper(reference="human").images == "all"
+        assert ScorePolicy.paper(reference="human", images="shared").images == "shared"
 
+    def test_changed_excludes_choices_that_the_signature_names(self) -> None:
+        named: dict[str, Any] = {"images": "all", "wasserstein_unit": "cell", "bootstrap": 10, "seed": 3}
+        policy = ScorePolicy.standard(reference="human", **named, tau=0.1, by=("respondent",))
+        assert policy.changed() == {"tau": 0.1, "by": ("respondent",)}
+        assert ScorePolicy.standard(tau=0.08).changed() == {}
 
-def test_paper_policy_has_the_choices_of_the_paper() -> None:
-    policy = ScorePolicy.paper()
-    assert (policy.name, policy.images, policy.controls, policy.prior) == ("paper", "all", "paper", "all")
-    assert policy.changed() == {}
-    assert ScorePolicy.paper(controls="out").changed() == {"controls": "out"}
-
-
-def test_changed_excludes_choices_that_the_signature_names() -> None:
-    policy = ScorePolicy.standard(
-        reference="human", images="all", wasserstein_unit="cell", bootstrap=10, seed=3, tau=0.1, by=("respondent",)
+    @pytest.mark.parametrize(
+        ("field", "value"), [(field, value) for field, values in INVALID_CHOICES.items() for value in values]
     )
-    assert policy.changed() == {"tau": 0.1, "by": ("respondent",)}
-    assert ScorePolicy.standard(tau=0.08).changed() == {}
+    def test_standard_policy_with_an_invalid_choice_raises_validation_error(self, field: str, value: object) -> None:
+        with pytest.raises(ValidationError, match=field):
+            ScorePolicy.standard(**{field: value})  # type: ignore[arg-type]
 
+    def test_signature_has_the_documented_form_and_names_changed_choices(self) -> None:
+        assert str(SIGNATURE) == (
+            "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:standard|images:shared50|ref:human|w:exact-px"
+            "|boot:1000|seed:0"
+        )
+        policy = ScorePolicy.paper(tau=0.125, window=((2, 3), (4, 5)), wasserstein_unit="diagonal", bootstrap=0, seed=7)
+        assert str(SIGNATURE.model_copy(update={"policy": policy, "n_images": 118})) == (
+            "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:paper+tau=0.125+window=2,3,4,5|images:all118|ref:none"
+            "|w:exact-diagonal|boot:0|seed:7"
+        )
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("name", "mine"),
-        ("reference", " "),
-        ("images", "most"),
-        ("controls", "in"),
-        ("tau", 0),
-        ("tau", 1.01),
-        ("theta", -0.02),
-        ("window", ((0, 4), (3, 7))),
-        ("window", (2, 4)),
-        ("wasserstein_unit", "m"),
-        ("top_k", 0),
-        ("log_smoothing", 0),
-        ("by", ("image",)),
-        ("cluster", "sport"),
-        ("bootstrap", -1),
-        ("seed", -1),
-        ("seed", 0.5),
-    ],
-)
-def test_policy_with_an_invalid_choice_raises_validation_error(field: str, value: object) -> None:
-    refused(ScorePolicy, field, {field: value})
-    with pytest.raises(ValidationError, match=field):
-        ScorePolicy.standard(**{field: value})  # type: ignore[arg-type]
+    def test_report_json_has_the_documented_keys(self) -> None:
+        written = json.loads(REPORT.model_dump_json())
+        assert written["schema_version"] == 1
+        assert written["signature"] == str(SIGNATURE)
+        assert written["policy"]["name"] == "standard"
+        (group,) = written["groups"]
+        assert list(group) == [
+            "sport",
+            "respondent",
+            "kind",
+            "prompt",
+            "n_images",
+            "n_responses",
+            "n_unparsed",
+            "metrics",
+        ]
+        assert group["metrics"] == {
+            "accuracy": {"value": 0.081, "ci95": [0.05, 0.11]},
+            "overlap_rate": {"value": None, "reason": "no player boxes"},
+        }
+        with pytest.raises(ValidationError):
+            ScoreReport.model_validate({**written, "schema_version": 2})
 
-
-def test_signature_has_the_documented_form() -> None:
-    assert str(SIGNATURE) == (
-        "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:standard|images:shared50|ref:human|w:exact-px"
-        "|boot:1000|seed:0"
-    )
-
-
-def test_signature_names_changed_choices() -> None:
-    policy = ScorePolicy.paper(tau=0.125, window=((2, 3), (4, 5)), wasserstein_unit="diagonal", bootstrap=0, seed=7)
-    signature = SIGNATURE.model_copy(update={"policy": policy, "n_images": 118})
-    assert str(signature) == (
-        "spotball|v:0.1.0|data:3f9a1c2e|grid:6x10@640x360|policy:paper+tau=0.125+window=2,3,4,5|images:all118|ref:none"
-        "|w:exact-diagonal|boot:0|seed:7"
-    )
-
-
-def test_metric_value_json_excludes_missing_fields() -> None:
-    assert MetricValue(value=0.081, ci95=(0.05, 0.11)).model_dump(mode="json") == {"value": 0.081, "ci95": [0.05, 0.11]}
-    assert json.loads(MetricValue(value=None, reason="no player boxes").model_dump_json()) == {
-        "value": None,
-        "reason": "no player boxes",
-    }
-
-
-def test_report_json_has_the_documented_keys() -> None:
-    written = json.loads(REPORT.model_dump_json())
-    assert written["schema_version"] == 1
-    assert written["signature"] == str(SIGNATURE)
-    assert written["policy"]["name"] == "standard"
-    (group,) = written["groups"]
-    assert list(group) == [
-        "sport",
-        "respondent",
-        "kind",
-        "prompt",
-        "n_images",
-        "n_responses",
-        "n_unparsed",
-        "metrics",
-    ]
-    assert group["metrics"] == {
-        "accuracy": {"value": 0.081, "ci95": [0.05, 0.11]},
-        "overlap_rate": {"value": None, "reason": "no player boxes"},
-    }
-    with pytest.raises(ValidationError):
-        ScoreReport.model_validate({**written, "schema_version": 2})
-
-
-def test_group_returns_the_single_match_or_raises_key_error() -> None:
-    other = GROUP.model_copy(update={"sport": "basketball"})
-    report = REPORT.model_copy(update={"groups": (GROUP, other)})
-    assert REPORT.group("gemini") is GROUP
-    assert report.group("gemini", sport="basketball") is other
-    for found, wanted in ((0, {"sport": "golf"}), (2, {"prompt": "cot"})):
-        with pytest.raises(KeyError, match=f"{found} groups"):
-            report.group("gemini", **wanted)
+    def test_group_returns_the_single_match_or_raises_key_error(self) -> None:
+        other = GROUP.model_copy(update={"sport": "basketball"})
+        report = REPORT.model_copy(update={"groups": (GROUP, other)})
+        assert REPORT.group("gemini") is GROUP
+        assert report.group("gemini", sport="basketball") is other
+        for found, wanted in ((0, {"sport": "golf"}), (2, {"prompt": "cot"})):
+            with pytest.raises(KeyError, match=f"{found} groups"):
+                report.group("gemini", **wanted)

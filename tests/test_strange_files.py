@@ -71,11 +71,7 @@ def test_read_toml_accepts_text_with_many_dots(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("read", "where"),
-    [
-        (read_manifest, "invalid-json:file"),
-        (read_run, "wrong-folder:run"),
-        (read_reasoning, "invalid-value:file"),
-    ],
+    [(read_manifest, "invalid-json:file"), (read_run, "wrong-folder:run"), (read_reasoning, "invalid-value:file")],
 )
 def test_json_file_with_a_repeated_key_raises_input_error(
     read: Callable[[Path], object], where: str, tmp_path: Path
@@ -85,14 +81,6 @@ def test_json_file_with_a_repeated_key_raises_input_error(
     with raises(InputError, where) as caught:
         read(tmp_path if read is read_manifest else path)
     assert '"schema_version"' in caught.value.problems[0].found
-
-
-def test_reading_batch_replies_stops_after_many_invalid_lines(tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.write_bytes(b"{\n" * 20_000)
-    with pytest.raises(InputError) as caught:
-        _received([path], {})
-    assert 10_000 <= sum(problem.count for problem in caught.value.problems) < 20_000
 
 
 @pytest.mark.parametrize("line", [b"\xa8", b'{"custom_id": "a", "custom_id": "b"}', b"[" * 100_000])
@@ -112,10 +100,14 @@ def test_box_file_with_an_overlong_number_raises_input_error(tmp_path: Path) -> 
         read_mot(path, 1.0)
 
 
-def test_reading_box_files_stops_after_many_invalid_lines(tmp_path: Path) -> None:
+def test_reading_stops_after_many_invalid_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("1\n" * 30_000)
     for read in (read_yolo, lambda path: read_mot(path, 1.0)):
         with pytest.raises(InputError) as caught:
             read(path)
         assert caught.value.total == 10_000
+    path.write_bytes(b"{\n" * 20_000)
+    with pytest.raises(InputError) as caught:
+        _received([path], {})
+    assert 10_000 <= sum(problem.count for problem in caught.value.problems) < 20_000

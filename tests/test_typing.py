@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +177,6 @@ VALUES = VALUES_HEAD + "".join(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("typing")
-    for name, text in (("pass", HEAD + PASS), ("fail", HEAD + FAIL), ("values", VALUES)):
-        Path(folder, f"typing_{name}.py").write_text(text, encoding="utf-8")
-    return folder
-
-
 def of_mypy(folder: Path) -> list[docs_types.Error]:
     # Without a configuration, users do not have the Pydantic plugin.
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
@@ -194,27 +187,17 @@ def of_mypy(folder: Path) -> list[docs_types.Error]:
     return [(Path(file).name, int(number), text) for file, number, text in lines if text.startswith(" error")]
 
 
-@pytest.fixture(scope="module", params=[of_mypy, docs_types.pyright], ids=["mypy", "pyright"])
-def errors(folder: Path, request: pytest.FixtureRequest) -> dict[str, dict[int, str]]:
-    """Return the errors of a type checker by file and line; lines of `pass` and `fail` count from after the head."""
-    found: dict[str, dict[int, str]] = {"pass": {}, "fail": {}, "values": {}}
-    for file, number, text in request.param(folder):
-        name = file.removeprefix("typing_").removesuffix(".py")
-        if name in found:
-            found[name][number - (0 if name == "values" else HEAD.count("\n"))] = text
-    return found
-
-
-def test_type_checkers_accept_documented_calls(errors: dict[str, dict[int, str]]) -> None:
-    assert errors["pass"] == {}
-
-
-def test_type_checkers_report_every_mistake(errors: dict[str, dict[int, str]]) -> None:
-    assert set(errors["fail"]) == set(range(1, FAIL.count("\n") + 1))
-
-
-def test_type_checkers_infer_floats_for_one_image_and_arrays_for_several(errors: dict[str, dict[int, str]]) -> None:
-    assert errors["values"] == {}
+@pytest.mark.parametrize("checked", [of_mypy, docs_types.pyright], ids=["mypy", "pyright"])
+def test_type_checkers_accept_documented_calls_report_every_mistake_and_infer_floats_and_arrays(
+    checked: Callable[[Path], list[docs_types.Error]], tmp_path: Path
+) -> None:
+    for name, text in (("pass", HEAD + PASS), ("fail", HEAD + FAIL), ("values", VALUES)):
+        Path(tmp_path, f"typing_{name}.py").write_text(text, encoding="utf-8")
+    found = checked(tmp_path)
+    n = HEAD.count("\n")
+    lines_of_fail = {number - n for file, number, _ in found if file == "typing_fail.py"}
+    assert lines_of_fail == set(range(1, FAIL.count("\n") + 1))
+    assert [error for error in found if error[0] in ("typing_pass.py", "typing_values.py")] == []
 
 
 @pytest.mark.parametrize(("calls", "kind"), [(FLOATS, float), (ARRAYS, np.ndarray)], ids=["float", "array"])
@@ -224,10 +207,7 @@ def test_metric_values_have_the_inferred_types(calls: tuple[str, ...], kind: typ
     assert {call: type(value) for call in calls if not isinstance(value := eval(call, names), kind)} == {}
 
 
-def test_typed_calls_cover_every_metric() -> None:
+def test_typed_calls_cover_every_metric_and_documented_constructor_calls_run() -> None:
     assert {call.split("(")[0].removeprefix("sc.") for call in FLOATS} == set(metrics.__all__)
-
-
-def test_documented_constructor_calls_run() -> None:
     lines = PASS.splitlines()[:10]
     exec(HEAD.replace("= names", "= None") + "\n".join(lines), {})

@@ -35,13 +35,14 @@ def test_in_turn_alternates_between_the_functions() -> None:
     assert all(seconds >= 0 for seconds in times.values())
 
 
-def test_process_reports_its_own_peak_memory_and_not_its_parents() -> None:
+def test_process_passes_the_environment_and_reports_its_own_peak_memory_and_not_its_parents() -> None:
     held = np.ones(30_000_000)
-    small = process([sys.executable, "-c", "pass"])
+    small = process([sys.executable, "-c", "import os; assert os.environ['MADE_UP'] == '1'"], env={"MADE_UP": "1"})
     large = process([sys.executable, "-c", "b = bytearray(100_000_000)"])
     assert small.megabytes < held.nbytes / 2**20 / 2
     assert large.megabytes > 95
     assert small.seconds > 0
+    assert processes_in_turn({"one": [sys.executable, "-c", "pass"]}, 2)["one"].megabytes > 0
 
 
 def test_process_with_an_unaccepted_exit_status_raises_and_prints_its_output(
@@ -54,9 +55,3 @@ def test_process_with_an_unaccepted_exit_status_raises_and_prints_its_output(
     assert "what it said" in capsys.readouterr().out
     with pytest.raises(subprocess.CalledProcessError):
         process(["no-such-command"], accept=(0, 1))
-
-
-def test_process_passes_the_environment_and_processes_in_turn_measures_memory() -> None:
-    process([sys.executable, "-c", "import os; assert os.environ['MADE_UP'] == '1'"], env={"MADE_UP": "1"})
-    used = processes_in_turn({"one": [sys.executable, "-c", "pass"]}, 2)
-    assert used["one"].megabytes > 0

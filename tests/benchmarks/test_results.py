@@ -31,24 +31,17 @@ def test_move_word_depends_on_the_goal_and_the_noise_threshold(goal: str, before
     assert Move(figure("time", now, goal=goal), figure("time", before, goal=goal)).word == word
 
 
-def test_move_of_a_figure_without_a_kept_value_is_new() -> None:
+def test_move_without_a_kept_value_is_new_and_between_different_units_has_no_ratio() -> None:
     assert Move(figure("time", 1.0), None).word == "new"
-
-
-def test_move_between_different_units_has_no_ratio() -> None:
     move = Move(figure("time", 1.0, unit="s"), figure("time", 1000.0, unit="ms"))
-    assert move.ratio is None
-    assert move.word == "moved"
+    assert (move.ratio, move.word) == (None, "moved")
 
 
 def test_moved_and_gone_match_figures_by_name() -> None:
     kept = {"one": result("one", figure("b", 2.0), figure("a", 1.0), figure("c", 3.0))}
     now = result("one", figure("a", 10.0), figure("b", 20.0), figure("d", 40.0))
-    assert [(move.now.name, move.before and move.before.value) for move in moved(now, kept)] == [
-        ("a", 1.0),
-        ("b", 2.0),
-        ("d", None),
-    ]
+    before = [(move.now.name, move.before and move.before.value) for move in moved(now, kept)]
+    assert before == [("a", 1.0), ("b", 2.0), ("d", None)]
     assert gone(now, kept) == ["c"]
     assert gone(result("other"), kept) == []
 
@@ -61,19 +54,13 @@ def test_amount_formats_value_and_unit(value: float, unit: str, text: str) -> No
     assert amount(value, unit) == text
 
 
-def test_summary_names_missed_goals_and_failed_benchmarks() -> None:
-    results = [
-        result("one", figure("a", 1, goal="below 2", met=True), figure("b", 3, goal="below 2", met=False)),
-        result("two", figure("free", 1), finished=False),
-    ]
+def test_summary_names_missed_goals_failed_benchmarks_and_a_busy_machine() -> None:
+    one = result("one", figure("a", 1, goal="below 2", met=True), figure("b", 3, goal="below 2", met=False))
+    results = [one, result("two", figure("free", 1), finished=False)]
     assert summary(results) == ["1 of 2 goals met", "missed: b (one)", "failed: two"]
-
-
-def test_summary_reports_a_busy_machine_in_one_line() -> None:
-    busy = replace(SETTING, cores=2, load=3.0)
-    busier = replace(SETTING, cores=2, load=4.0)
-    results = [replace(result(name), setting=setting) for name, setting in (("a", busy), ("b", busier), ("c", busy))]
-    (said,) = (line for line in summary([*results, result("quiet")]) if "busy" in line)
+    settings = [(name, replace(SETTING, cores=2, load=load)) for name, load in (("a", 3.0), ("b", 4.0), ("c", 3.0))]
+    busy = [replace(result(name), setting=setting) for name, setting in settings]
+    (said,) = (line for line in summary([*busy, result("quiet")]) if "busy" in line)
     assert said == "the machine was busy: other processes used 3.0 cores (a, c) and 4.0 cores (b)"
     assert not any("busy" in line for line in summary([result("quiet")]))
 
@@ -89,20 +76,10 @@ def test_show_prints_old_and_new_values_and_missed_goals(
         assert part in said
 
 
-def test_cores_in_use_is_between_zero_and_twice_the_core_count() -> None:
-    used = cores_in_use(0.2)
-    assert 0 <= used <= 2 * (os.cpu_count() or 1)
-
-
-def test_here_and_now_names_the_machine_and_the_versions() -> None:
+def test_here_and_now_names_the_machine_and_the_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0 <= cores_in_use(0.2) <= 2 * (os.cpu_count() or 1)
     setting = here_and_now()
-    assert "cores" in setting.machine
-    assert "GiB" in setting.machine
-    assert "Python 3." in setting.versions
-    assert "numpy " in setting.versions
-    assert f"spotball-core {commit()}, " in setting.versions
-
-
-def test_commit_without_git_returns_the_package_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+    assert all(part in setting.machine for part in ("cores", "GiB"))
+    assert all(part in setting.versions for part in ("Python 3.", "numpy ", f"spotball-core {commit()}, "))
+    monkeypatch.setenv("PATH", "")  # without Git
     assert commit() == version("spotball-core")

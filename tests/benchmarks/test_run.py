@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,31 +40,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_benchmarks_finds_only_scripts_whose_docstring_states_a_claim(folder: Path) -> None:
+def test_benchmarks_are_scripts_whose_docstring_states_a_claim_and_main_rejects_other_names(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert list(runner.benchmarks(folder)) == ["bad", "draws", "good", "twice"]
-
-
-def test_benchmarks_of_the_project_are_found_without_its_helper_scripts() -> None:
     found = set(runner.benchmarks())
     assert {"intervals", "replicate", "report", "wasserstein_growth", "wasserstein_pairs"} <= found
     assert found.isdisjoint({"run", "measure", "results", "page", "study", "release"})
+    with pytest.raises(SystemExit) as stopped:
+        runner.main(["nothing"], folder=folder)
+    assert stopped.value.code == 2
+    assert "unknown benchmarks: nothing" in capsys.readouterr().err
 
 
-def test_run_of_a_good_benchmark_returns_its_figures_and_time(folder: Path) -> None:
-    good = runner.run(runner.benchmarks(folder)["good"], SETTING, folder / "docs")
+def test_run_returns_figures_and_time_and_those_before_a_failure(folder: Path) -> None:
+    good, *failed = (
+        runner.run(runner.benchmarks(folder)[name], SETTING, folder / "docs") for name in ("good", "bad", "twice")
+    )
     assert good.finished
     assert [(one.name, one.value, one.unit, one.goal, one.met) for one in good.figures] == [
         ("made-up time", 3.0, "s", "below 2", False),
         ("made-up ratio", 7.0, "times", "at least 5", True),
     ]
     assert good.seconds > 0
-
-
-@pytest.mark.parametrize("name", ["bad", "twice"])
-def test_run_of_a_failing_benchmark_keeps_the_figures_before_the_failure(name: str, folder: Path) -> None:
-    failed = runner.run(runner.benchmarks(folder)[name], SETTING, folder / "docs")
-    assert not failed.finished
-    assert failed.figures
+    for one in failed:
+        assert not one.finished
+        assert one.figures
 
 
 def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
@@ -84,40 +88,29 @@ def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
 
 
 @pytest.mark.slow
-def test_main_compares_new_figures_with_the_kept_figures(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
-    assert not (folder / "docs/benchmarks.md").exists()
-    (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
-    capfd.readouterr()
-    assert runner.main(["good"], folder=folder, docs=folder / "docs") == 0
-    assert "worse" in capfd.readouterr().out
-    assert runner.read_kept(folder / "kept.json")["good"].figures[0].value == 3.0
-
-
-@pytest.mark.slow
-def test_page_shows_the_kept_value_of_a_changed_figure(folder: Path) -> None:
-    for name in ("bad", "twice"):
-        (folder / f"{name}.py").unlink()
-    assert runner.main(["--keep"], folder=folder, docs=folder / "docs") == 0
-    assert "| 3 s | below 2: **MISSED** |  |" in (folder / "docs/benchmarks.md").read_text()
-    (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
-    assert runner.main([], folder=folder, docs=folder / "docs") == 0
-    page = (folder / "docs/benchmarks.md").read_text()
-    assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page
-    assert "| 7 times | at least 5: met |  |" in page
-
-
-@pytest.mark.slow
-def test_page_after_one_benchmark_is_kept_again_shows_the_other_kept_results(folder: Path) -> None:
+def test_main_and_page_compare_new_figures_with_the_kept_figures(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()
     page, other = folder / "docs/benchmarks.md", '"""Claim: another."""\nfrom measure import figure\n'
     (folder / "other.py").write_text(f'{other}figure("its own", 4.0, "s")\n')
+    assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
+    assert not page.exists()
     assert runner.main(["--keep"], folder=folder, docs=folder / "docs") == 0
+    assert "| 3 s | below 2: **MISSED** |  |" in page.read_text()
     (folder / "good.py").write_text(GOOD.replace("3.0", "30.0"))
+    assert runner.main([], folder=folder, docs=folder / "docs") == 0
+    assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page.read_text()
+    assert "| 7 times | at least 5: met |  |" in page.read_text()
+    # A run of one benchmark changes the page only if its figures are kept, and the page shows the others as kept.
     (folder / "other.py").write_text(f'{other}raise SystemExit("it ran")\n')
+    page.write_text("before")
+    capfd.readouterr()
     assert runner.main(["good"], folder=folder, docs=folder / "docs") == 0
-    assert "30 s" not in page.read_text()
+    assert "worse" in capfd.readouterr().out
+    assert page.read_text() == "before"
+    assert runner.read_kept(folder / "kept.json")["good"].figures[0].value == 3.0
     assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
     assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page.read_text()
     assert "| its own | 4 s |" in page.read_text()
@@ -134,8 +127,15 @@ def test_write_kept_round_trips_and_does_not_replace_results_with_failures(tmp_p
     assert runner.read_kept(file) == {"one": one, "two": later}
 
 
-def test_main_with_an_unknown_benchmark_exits_with_status_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        runner.main(["nothing"], folder=folder)
-    assert stopped.value.code == 2
-    assert "unknown benchmarks: nothing" in capsys.readouterr().err
+@pytest.mark.slow
+def test_benchmark_of_local_models_measures_a_tiny_model_on_a_cpu() -> None:
+    """Test the GPU benchmark without a GPU."""
+    pytest.importorskip("torch", reason="needs the extra local")
+    pytest.importorskip("transformers", reason="needs the extra local")
+    options = ("--size", "tiny", "--images", "1", "--samples", "3", "--tokens", "4", "--plain", "2")
+    command = [sys.executable, "benchmarks/local_models.py", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (rate,) = re.findall(r"^provider transformers: ([\d.e+]+) answers/s$", done.stdout, re.MULTILINE)
+    assert float(rate) > 0
+    assert "random weights" in done.stdout

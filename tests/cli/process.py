@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping
-from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from unittest import mock
 
@@ -57,14 +57,9 @@ def on_terminal(*arguments: str | Path, columns: int = 80) -> tuple[int, str]:
     ) as process:
         os.close(inner)
         said = b""
-        while True:
-            try:
-                more = os.read(outer, 65536)
-            except OSError:
-                # Linux raises this error after the other end is closed.
-                break
-            if not more:
-                break
-            said += more
+        # Linux raises this error after the other end is closed.
+        with suppress(OSError):
+            while more := os.read(outer, 65536):
+                said += more
     os.close(outer)
     return process.returncode, said.decode().replace("\r\n", "\n")

@@ -18,18 +18,7 @@ from tests.packages import install_package
 NAMES = sorted(
     entry.name for entry in entry_points(group="spotball.commands") if entry.dist and entry.dist.name == "spotball-core"
 )
-GROUPS = {
-    "batch": ("export", "import"),
-    "cues": ("explain", "poses"),
-    "gaze": ("ask", "match", "points", "predict", "train"),
-    "gen": ("run",),
-    "study": ("init", "serve", "export", "status", "bonus", "delete"),
-}
-"""Commands that have subcommands."""
 
-COMMANDS = [name for name in NAMES if name not in GROUPS] + [
-    f"{group} {name}" for group, names in GROUPS.items() for name in names
-]
 ESCAPE = re.compile(r"\x1b\[")
 
 
@@ -40,7 +29,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestHelp:
-    def test_help_lists_all_commands(self) -> None:
+    def test_help_lists_all_commands_with_their_whole_first_paragraph(self) -> None:
         done = spotball("--help")
         assert done.returncode == 0
         assert done.stderr == ""
@@ -48,43 +37,39 @@ class TestHelp:
         for name in NAMES:
             assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
         assert "spotball demo" in done.stdout
-
-    def test_help_shows_the_whole_first_paragraph_of_each_command(self) -> None:
-        listed = " ".join(spotball("--help").stdout.split())
+        listed = " ".join(done.stdout.split())
         for entry in entry_points(group="spotball.commands"):
             loaded = entry.load()
             said = loaded.info.help if isinstance(loaded, typer.Typer) else loaded.__doc__
             first = (said or "").strip().split("\n\n")[0]
             assert f"{entry.name} {' '.join(first.split())}" in listed
 
-    @pytest.mark.parametrize("name", COMMANDS)
-    def test_help_of_each_command_has_an_example(self, name: str) -> None:
-        done = spotball(*name.split(), "--help")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert re.search(r"Example", done.stdout)
-        assert f"spotball {name}" in re.sub(r"\s+", " ", done.stdout.split("Example", 1)[1])
-        assert not ESCAPE.search(done.stdout)
-        assert "--debug" in done.stdout
-
     def test_command_without_arguments_prints_usage_and_exits_with_status_2(self) -> None:
         done = spotball()
         assert done.returncode == 2
         assert "Usage" in done.stdout + done.stderr
 
-    def test_help_short_option_prints_the_same_as_the_long_option(self) -> None:
-        assert spotball("score", "-h").stdout == spotball("score", "--help").stdout
+    def test_help_short_and_long_option_print_the_same_and_help_fits_a_terminal(self) -> None:
+        done = spotball("score", "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not ESCAPE.search(done.stdout)
+        assert spotball("score", "-h").stdout == done.stdout
+        status, text = on_terminal("score", "--help")
+        assert status == 0
+        assert "Score predictions" in text
+        assert max(map(len, text.splitlines())) <= 80
 
 
-class TestOneCommandOfTwoNames:
-    def test_version_is_the_same_for_module_and_script(self) -> None:
-        for start in (MODULE, SCRIPT):
-            done = spotball_process("--version", start=start)
-            assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
+def test_version_is_the_same_for_module_and_script() -> None:
+    for start in (MODULE, SCRIPT):
+        done = spotball_process("--version", start=start)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"spotball {version('spotball-core')}\n", "")
 
-    @pytest.mark.slow
-    def test_score_output_is_the_same_for_module_and_script(self, data: Path) -> None:
-        one, other = (spotball_process("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
-        assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
+
+@pytest.mark.slow
+def test_score_output_is_the_same_for_module_and_script(data: Path) -> None:
+    one, other = (spotball_process("score", data, "--bootstrap", "5", start=start) for start in (MODULE, SCRIPT))
+    assert (one.returncode, one.stdout, one.stderr) == (0, other.stdout, other.stderr)
 
 
 class TestErrors:
@@ -100,30 +85,21 @@ class TestErrors:
     )
     def test_wrong_usage_prints_usage_and_exits_with_status_2(self, arguments: list[str]) -> None:
         done = spotball(*arguments)
-        assert done.returncode == 2
-        assert done.stdout == ""
+        assert (done.returncode, done.stdout) == (2, "")
         assert "Usage: " in done.stderr
         assert "Traceback" not in done.stderr
         assert not ESCAPE.search(done.stderr)
 
-    def test_unknown_command_suggests_a_similar_command(self) -> None:
-        done = spotball("scor")
-        assert done.returncode == 2
-        assert "'scor'" in done.stderr
-        assert "'score'" in done.stderr
-
-    def test_user_error_prints_one_line_and_exits_with_status_2(self, tmp_path: Path) -> None:
-        done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
-        assert (done.returncode, done.stdout) == (2, "")
+    def test_user_error_prints_one_line_and_with_debug_also_a_traceback(self, tmp_path: Path) -> None:
+        words = ("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl")
+        done = spotball(*words)
+        assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["missing-file"])
         assert done.stderr.startswith(f"error: {tmp_path / 'no.jsonl'}: file: ")
-        assert codes(done.stderr) == ["missing-file"]
         assert len(done.stderr.splitlines()) == 1
-
-    def test_user_error_with_debug_prints_a_traceback_and_exits_with_status_2(self, tmp_path: Path) -> None:
-        done = spotball("score", tmp_path / "no.csv", "--scenes", tmp_path / "no.jsonl", "--debug")
-        assert done.returncode == 2
-        assert done.stderr.startswith("Traceback (most recent call last)")
-        assert done.stderr.splitlines()[-1].startswith("error: ")
+        debugged = spotball(*words, "--debug")
+        assert debugged.returncode == 2
+        assert debugged.stderr.startswith("Traceback (most recent call last)")
+        assert debugged.stderr.splitlines()[-1].startswith("error: ")
 
     @pytest.mark.slow
     def test_unexpected_error_exits_with_status_1_and_suggests_debug(self, data: Path) -> None:
@@ -151,27 +127,21 @@ class TestErrors:
         if not Path("/dev/full").exists():
             pytest.skip("there is no /dev/full here")
         with Path("/dev/full").open("w") as full:
-            done = subprocess.run(
-                [*MODULE, "score", str(data), "--bootstrap", "0"],
-                stdout=full,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
+            command = [*MODULE, "score", str(data), "--bootstrap", "0"]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert done.returncode == 2
         assert "No space left on device" in done.stderr
         assert "Traceback" not in done.stderr
 
 
-class TestPipes:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("arguments", ["score {data} --bootstrap 0", "--help"])
-    @pytest.mark.parametrize("reader", ["head -1", "true"])
-    def test_closed_pipe_causes_no_error_message(self, data: Path, arguments: str, reader: str) -> None:
-        line = f"'{MODULE[0]}' -m spotball_core {arguments.format(data=data)} | {reader}"
-        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
-        assert done.stderr == ""
-        assert len(done.stdout.splitlines()) == (1 if reader == "head -1" else 0)
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", ["score {data} --bootstrap 0", "--help"])
+@pytest.mark.parametrize("reader", ["head -1", "true"])
+def test_closed_pipe_causes_no_error_message(data: Path, arguments: str, reader: str) -> None:
+    line = f"'{MODULE[0]}' -m spotball_core {arguments.format(data=data)} | {reader}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == (1 if reader == "head -1" else 0)
 
 
 PLUGIN = '''
@@ -204,29 +174,19 @@ BROKEN = {
 
 class TestOtherPackages:
     @pytest.fixture
-    def plugged(self, tmp_path: Path) -> Path:
+    def env(self, tmp_path: Path) -> dict[str, str]:
+        """Return an environment with working and broken commands of another package."""
         modules = {"plugin": PLUGIN, "broken_syntax": "def (", "leaving": "raise SystemExit(3)"}
-        entries = {"hello": "plugin:hello", "group": "plugin:app"}
-        return install_package(tmp_path, "other-package", "spotball.commands", entries, **modules)
+        entries = {"hello": "plugin:hello", "group": "plugin:app", **{name: one for name, (one, _) in BROKEN.items()}}
+        return {"PYTHONPATH": str(install_package(tmp_path, "other-package", "spotball.commands", entries, **modules))}
 
-    @pytest.mark.slow
-    def test_other_packages_can_add_commands(self, plugged: Path) -> None:
-        env = {"PYTHONPATH": str(plugged)}
+    def test_commands_of_other_packages_run_although_other_commands_are_broken(self, env: dict[str, str]) -> None:
         done = spotball_process("hello", "--name", "world", env=env)
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
         assert spotball_process("group", "one", env=env).stdout == "one of a group\n"
-        listed = spotball_process("--help", env=env).stdout
-        assert "hello" in listed
-        assert "score" in listed
 
-    @pytest.fixture
-    def with_broken_ones(self, plugged: Path) -> Path:
-        with (plugged / "other_package-1.0.dist-info" / "entry_points.txt").open("a") as file:
-            file.writelines(f"{name} = {target}\n" for name, (target, _) in BROKEN.items())
-        return plugged
-
-    def test_help_excludes_broken_commands_with_a_warning(self, with_broken_ones: Path) -> None:
-        done = spotball_process("--help", env={"PYTHONPATH": str(with_broken_ones)})
+    def test_help_excludes_broken_commands_with_a_warning(self, env: dict[str, str]) -> None:
+        done = spotball_process("--help", env=env)
         assert done.returncode == 0
         listed = done.stdout.split("Commands:")[1]
         assert "hello" in listed
@@ -237,25 +197,14 @@ class TestOtherPackages:
             assert name not in listed
             assert any(line.startswith(f"warning: the command {name} cannot be loaded: {why}") for line in warnings)
 
-    def test_working_command_runs_although_other_commands_are_broken(self, with_broken_ones: Path) -> None:
-        done = spotball_process("hello", env={"PYTHONPATH": str(with_broken_ones)})
-        assert (done.returncode, done.stdout, done.stderr) == (0, "hello you\n", "")
-
     @pytest.mark.slow
     @pytest.mark.parametrize("name", BROKEN)
-    def test_broken_command_exits_with_status_2_and_the_reason(self, name: str, with_broken_ones: Path) -> None:
-        done = spotball_process(name, env={"PYTHONPATH": str(with_broken_ones)})
+    def test_broken_command_exits_with_status_2_and_the_reason(self, name: str, env: dict[str, str]) -> None:
+        done = spotball_process(name, env=env)
         assert (done.returncode, done.stdout) == (2, "")
         assert codes(done.stderr) == ["unusable-plugin"]
         assert name in done.stderr
         assert BROKEN[name][1] in done.stderr
-
-
-def test_help_on_a_terminal_fits_80_columns() -> None:
-    status, text = on_terminal("score", "--help")
-    assert status == 0
-    assert "Score predictions" in text
-    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.slow

@@ -12,7 +12,9 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from queue import Empty, Queue
+from subprocess import DEVNULL, PIPE, STDOUT
 from types import TracebackType
+from typing import Any
 
 from scripts.docs_blocks import Block
 from tests.conftest import ROOT
@@ -71,7 +73,7 @@ class Reader:
     """
 
     def __init__(self, folder: Path, state: Path, environment: Mapping[str, str] | None = None) -> None:
-        self._folder, self._state = folder, state
+        self._state = state
         modules, self._installed = state / "modules", state / "installed"
         modules.mkdir()
         self._installed.mkdir()
@@ -79,7 +81,7 @@ class Reader:
             (modules / name).symlink_to(ROOT / name)
         (modules / "sitecustomize.py").write_text(_ISOLATE, encoding="utf-8")
         (state / "folder").write_text(str(folder), encoding="utf-8")
-        self._environment = {
+        variables = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": f"{modules}{os.pathsep}{self._installed}",
@@ -88,6 +90,7 @@ class Reader:
             "BROWSER": "true",
             **(environment or {}),
         }
+        self._place: dict[str, Any] = {"cwd": folder, "env": variables, "text": True}
         self._python: subprocess.Popen[str] | None = None
         self._servers: list[tuple[Block, subprocess.Popen[str]]] = []
         self._n = 0
@@ -157,31 +160,16 @@ class Reader:
 
     def _run(self, block: Block, commands: str) -> None:
         script = _SHELL.format(state=self._state, commands=commands)
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        command = ["bash", "-c", script]
+        done = subprocess.run(command, **self._place, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, check=False)
         if done.returncode != int(block.options.get("returncode", "0")):
             raise NotLiteralError(f"line {block.line}: exit status {done.returncode}\n{commands}\n{done.stdout}")
 
     def _serve(self, block: Block, line: str) -> None:
         # The default port 8000 may be in use on this machine.
         script = _SHELL.format(state=self._state, commands=f"exec {line} --port 0")
-        server = subprocess.Popen(
-            ["bash", "-c", script],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        command = ["bash", "-c", script]
+        server = subprocess.Popen(command, **self._place, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
         self._servers.append((block, server))
         assert server.stderr is not None
         said = _lines_of(server.stderr)
@@ -199,15 +187,8 @@ class Reader:
 
     def _run_python(self, block: Block) -> None:
         if self._python is None:
-            self._python = subprocess.Popen(
-                [sys.executable, "-c", _PYTHON],
-                cwd=self._folder,
-                env=self._environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
+            command = [sys.executable, "-c", _PYTHON]
+            self._python = subprocess.Popen(command, **self._place, stdin=PIPE, stdout=DEVNULL, stderr=PIPE)
         python = self._python
         assert python.stdin is not None
         assert python.stderr is not None

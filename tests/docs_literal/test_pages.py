@@ -26,7 +26,7 @@ PAGES = [
 NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "tutorials/gaze.md": {"a key, and photos": ("export OPENAI_API_KEY",)},
     "tutorials/human-study.md": {
-        "real participants": ("export SPOTBALL_STUDY_PASSWORD", "spotball study bonus", "spotball study delete"),
+        "real participants": ("export SPOTBALL_STUDY_PASSWORD", "spotball study bonus", "spotball study delete")
     },
     "tutorials/run-a-model.md": {
         "a key": ("export OPENAI_API_KEY",),
@@ -158,7 +158,7 @@ def fenced(language: str, text: str) -> str:
 class TestReader:
     """Test the reader itself on small pages."""
 
-    def test_reader_runs_shell_python_and_files_in_one_folder(self, tmp_path: Path) -> None:
+    def test_reader_runs_shell_python_and_files_in_one_folder_and_expects_an_exit_status(self, tmp_path: Path) -> None:
         page = (
             fenced("bash", "pip install nothing-of-this-name\nmkdir inner\ncd inner\nexport WORD=said\nx=not-exported")
             + fenced('toml title="a.toml"', "[run]\nseed = 1")
@@ -166,6 +166,7 @@ class TestReader:
             + fenced("console", '$ echo "$WORD$x" > b.txt\nsome output')
             + fenced('python exec="on" source="above"', 'Path("inner/c.txt").write_text(str(number))')
             + fenced('python exec="on"', 'Path("hidden.txt").write_text("hidden")')
+            + fenced('console exec="on" source="console" returncode="3"', "$ exit 3")
         )
         work = follow(page, tmp_path)
         assert sorted(path.name for path in work.rglob("*.*")) == ["a.toml", "b.txt", "c.txt"]
@@ -180,14 +181,10 @@ class TestReader:
         work = follow(f"Save it as `a.py`:\n\n{script}\n{fenced('console', '$ cp a.py b.py')}", tmp_path / "saved")
         assert sorted(path.name for path in work.iterdir()) == ["a.py", "b.py"]
 
-    def test_reader_does_not_run_hidden_lines(self, tmp_path: Path) -> None:
-        page = fenced("console", "$ touch a  # docs: hide\n$ ls a")
-        with pytest.raises(NotLiteralError, match="line 1: exit status 2"):
-            follow(page, tmp_path)
-
     @pytest.mark.parametrize(
         ("page", "said"),
         [
+            (fenced("console", "$ touch a  # docs: hide\n$ ls a"), "line 1: exit status 2"),  # runs no hidden lines
             (fenced("bash", "true\nfalse\ntrue"), "line 1: exit status 1"),
             (fenced('bash returncode="3"', "exit 2"), "exit status 2"),
             ("\n" + fenced("python", "import scripts"), "line 2: Python failed\n(.|\n)*No module named 'scripts'"),
@@ -198,9 +195,6 @@ class TestReader:
     def test_reader_reports_a_failing_block_with_its_line(self, page: str, said: str, tmp_path: Path) -> None:
         with pytest.raises(NotLiteralError, match=said):
             follow(page, tmp_path)
-
-    def test_reader_accepts_an_expected_exit_status(self, tmp_path: Path) -> None:
-        follow(fenced('console exec="on" source="console" returncode="3"', "$ exit 3"), tmp_path)
 
     def test_reader_reaches_only_the_local_services(self, tmp_path: Path, services: dict[str, str]) -> None:
         addresses = ("https://api.openai.com/v1/nothing", "http://localhost:8000/v1/nothing")
@@ -214,20 +208,12 @@ class TestReader:
     def test_reader_keeps_a_server_running_until_the_end(self, tmp_path: Path) -> None:
         follow(fenced("bash", "spotball study serve --demo") + fenced("bash", "true"), tmp_path)
 
-    @pytest.mark.parametrize(
-        ("before", "n"),
-        [
-            ("This runs a model.", 1),
-            ("This needs a key:", 0),
-            ("A key is needed.\n\nRun:", 1),
-            ("Your own\nimages:", 0),
-        ],
-    )
-    def test_unexplained_finds_commands_without_a_reason(self, before: str, n: int) -> None:
-        page = f"Text that needs nothing.\n\n{before}\n\n{fenced('text', 'spotball run demo')}"
-        assert len(unexplained(not_run(page))) == n
-
-    def test_not_run_ignores_output(self) -> None:
+    def test_unexplained_finds_commands_without_a_reason_and_not_run_ignores_output(self) -> None:
+        commands = fenced("text", "spotball run demo")
+        for before in ("This runs a model.", "A key is needed.\n\nRun:"):
+            assert len(unexplained(not_run(f"Text that needs nothing.\n\n{before}\n\n{commands}"))) == 1
+        for before in ("This needs a key:", "Your own\nimages:"):
+            assert len(unexplained(not_run(f"Text that needs nothing.\n\n{before}\n\n{commands}"))) == 0
         assert not_run(f"It prints:\n\n{fenced('text', 'accuracy 3')}") == []
 
     def test_reader_installs_a_package_from_a_folder(self, tmp_path: Path) -> None:

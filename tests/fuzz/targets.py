@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,19 +107,13 @@ COCO = {
     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}],
 }
 PEOPLE = [{"image_id": "1", "category_id": 1, "keypoints": POSE[0] * 17, "score": 0.5, "bbox": [0, 0, 90, 90]}]
-MANIFEST_FIELDS = {
-    "spotball_core": "0.1.0",
-    "identity": {"provider": "openai"},
-    "format": "openai",
-    "model": "m",
-    "settings": {"temperature": 1.0},
-    "prompts": {"base": {"version": "1", "digest": "a", "text": "Where?", "questions": [], "samples": 2}},
-    "requests": 1,
-    "replies": 2,
-    "waiting": 0,
-    "files": ["requests.jsonl"],
-}
+MANIFEST_FIELDS: dict[str, Any] = (
+    {"spotball_core": "0.1.0", "identity": {"provider": "openai"}, "format": "openai", "model": "m"}
+    | {"settings": {"temperature": 1.0}, "requests": 1, "replies": 2, "waiting": 0, "files": ["requests.jsonl"]}
+    | {"prompts": {"base": {"version": "1", "digest": "a", "text": "Where?", "questions": [], "samples": 2}}}
+)
 ASKED_FIELDS = {"custom_id": "a", "sport": "soccer", "image": "1", "prompt": "base", "step": 0, "samples": [1, 2]}
+SCENES = _lines(*(each.model_dump(mode="json") for each in KNOWN))
 REPLIES = [
     {"custom_id": "a", "text": "Answer: D5"},
     {"custom_id": "b", "replies": [{"text": "D5", "finish": "stop"}]},
@@ -136,6 +130,9 @@ license = "synthetic"
 kind = "color"
 """
 PROMPT = b'name = "mine"\nversion = "1"\ntext = "Where is the ball? {context}"\nquestions = ["Who?", "Where?"]\n'
+GAZE_PROMPT = b'name = "mine"\nversion = "1"\ntext = "{options}?"\n'
+PREDICTIONS = b"image,person,x,y,respondent,heatmap\na.jpg,1,0.5,0.25,m,a.npy\n"
+ANNOTATIONS = b"a/1.jpg,1,0,0,1,1,0.1,0.1,0.5,0.1,1,1,9,9,s,m\na/1.jpg,2,0,0,1,1,0.1,0.1,-1,-1,1,1,9,9,s,m\n"
 TEMPLATES = b"""\
 name = "mine"
 version = "1"
@@ -147,15 +144,8 @@ gaze = ["She looks."]
 pose = ["lean(s|ing)?"]
 gaze = ["look(s|ing)?"]
 """
-EVENT = {
-    "participation": "a",
-    "event": "12345678-1234-1234-1234-123456789012",
-    "kind": "answer",
-    "trial": 1,
-    "value": {"cell": "D5"},
-    "elapsed_ms": 5,
-    "viewport": [640, 360, 1],
-}
+EVENT: dict[str, Any] = {"participation": "a", "event": "12345678-1234-1234-1234-123456789012", "kind": "answer"}
+EVENT |= {"trial": 1, "value": {"cell": "D5"}, "elapsed_ms": 5, "viewport": [640, 360, 1]}
 REPLY = (
     "<think>Maybe D4?</think> The players look left, so row D, column 5.\n"
     '```json\n{"cell": "D5", "confidence": 0.5}\n```\n**Final answer: D5** \\boxed{D5} not E6'
@@ -170,11 +160,8 @@ def _parquet(rows: list[dict[str, Any]], **columns: int) -> bytes:
 
 def _counts() -> bytes:
     keys = {"sport": "soccer", "image": "1", "respondent": "m", "kind": "model", "prompt": "base"}
-    return _parquet(
-        [{**keys, "cell": 12, "n": 2, "parts": 5}, {**keys, "cell": None, "n": 1, "parts": 0}],
-        grid_rows=6,
-        grid_cols=10,
-    )
+    rows = [{**keys, "cell": 12, "n": 2, "parts": 5}, {**keys, "cell": None, "n": 1, "parts": 0}]
+    return _parquet(rows, grid_rows=6, grid_cols=10)
 
 
 def _release() -> Files:
@@ -210,24 +197,17 @@ def _dataset() -> Files:
     names = [f"{each.sport}/{each.image}" for each in KNOWN]
     parts = {"train": {"images": names}, "test": {"images": []}}
     card = {"sources": [{"video": "1", "license": "CC0", "origin": "synthetic"}]}
-    return {
-        "scenes.jsonl": _lines(*(each.model_dump(mode="json") for each in KNOWN)),
-        "splits.json": json.dumps(parts).encode(),
-        "card.json": json.dumps(card).encode(),
-        "images/1.png": b"",
-    }
+    jsons = {"splits.json": json.dumps(parts).encode(), "card.json": json.dumps(card).encode()}
+    return {"scenes.jsonl": SCENES, **jsons, "images/1.png": b""}
 
 
-def _texts(**files: bytes) -> Callable[[], Files]:
-    return lambda: {name.replace("__", "."): content for name, content in files.items()}
+def _file(name: str, content: bytes, read: Callable[[Path], object]) -> Target:
+    """Return the target of a reader of one file."""
+    return Target(lambda: {name: content}, lambda folder: read(folder / name))
 
 
-def _received(folder: Path) -> None:
-    list(read_received(folder / "replies.jsonl"))
-
-
-def _wire(folder: Path) -> None:
-    content = parsed((folder / "body").read_bytes())
+def _wire(path: Path) -> None:
+    content = parsed(path.read_bytes())
     for read in (read_start, read_events, lambda value: read_event(value, "2026-01-01T00:00:00Z")):
         try:
             read(content)
@@ -235,8 +215,8 @@ def _wire(folder: Path) -> None:
             continue
 
 
-def _reply(folder: Path) -> None:
-    text = (folder / "reply").read_bytes().decode(errors="replace")
+def _reply(path: Path) -> None:
+    text = path.read_bytes().decode(errors="replace")
     for policy in POLICIES:
         cell = parse_reply(text, Grid.standard(), policy=policy).cell
         assert cell is None or cell in Grid.standard().labels
@@ -248,65 +228,49 @@ def _pictures_read(folder: Path) -> None:
 
 
 TARGETS: Mapping[str, Target] = {
-    "scenes": Target(lambda: {"scenes.jsonl": _dataset()["scenes.jsonl"]}, lambda f: read_scenes(f / "scenes.jsonl")),
-    "responses.jsonl": Target(_texts(a__jsonl=_lines(*ROWS)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
-    "responses.csv": Target(_texts(a__csv=csv_text(ROWS).encode()), lambda f: read_counts(f / "a.csv", KNOWN)),
+    "scenes": _file("scenes.jsonl", SCENES, read_scenes),
+    "responses.jsonl": _file("a.jsonl", _lines(*ROWS), lambda path: read_counts(path, KNOWN)),
+    "responses.csv": _file("a.csv", csv_text(ROWS).encode(), lambda path: read_counts(path, KNOWN)),
     "responses.parquet": Target(lambda: {"a.parquet": _parquet(ROWS)}, lambda f: read_counts(f / "a.parquet", KNOWN)),
-    "points.jsonl": Target(_texts(a__jsonl=_lines(*POINTS)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
-    "probabilities.jsonl": Target(_texts(a__jsonl=_lines(*SPREAD)), lambda f: read_counts(f / "a.jsonl", KNOWN)),
-    "rationales": Target(_texts(a__jsonl=_lines(*ROWS)), lambda f: read_rationales(f / "a.jsonl", KNOWN)),
+    "points.jsonl": _file("a.jsonl", _lines(*POINTS), lambda path: read_counts(path, KNOWN)),
+    "probabilities.jsonl": _file("a.jsonl", _lines(*SPREAD), lambda path: read_counts(path, KNOWN)),
+    "rationales": _file("a.jsonl", _lines(*ROWS), lambda path: read_rationales(path, KNOWN)),
     "counts": Target(lambda: {"a.counts": _counts()}, lambda f: read_counts_file(f / "a.counts")),
     "release": Target(_release, import_release),
     "images": Target(lambda: dict(_pictures()), _pictures_read),
-    "stimuli": Target(_texts(a__csv=csv_text(STIMULI).encode()), lambda f: read_stimuli(f / "a.csv")),
-    "trials": Target(_texts(a__csv=csv_text(TRIALS).encode()), lambda f: read_trials(f / "a.csv")),
-    "models": Target(
-        _texts(a__csv=b"respondent,released,parameters\ngpt,2025-11-30,5\n"), lambda f: read_models(f / "a.csv")
-    ),
-    "gaze points.csv": Target(
-        _texts(a__csv=b"stimulus_id,x,y\ns1,0.5,0.25\ns2,,\n"), lambda f: read_points(f / "a.csv")
-    ),
-    "gaze points.jsonl": Target(
-        _texts(a__jsonl=_lines({"stimulus_id": "s1", "x": 0.5, "y": 0.25})), lambda f: read_points(f / "a.jsonl")
-    ),
-    "gazefollow": Target(
-        _texts(a__txt=b"a/1.jpg,1,0,0,1,1,0.1,0.1,0.5,0.1,1,1,9,9,s,m\na/1.jpg,2,0,0,1,1,0.1,0.1,-1,-1,1,1,9,9,s,m\n"),
-        lambda f: read_gazefollow(f / "a.txt"),
-    ),
-    "gaze predictions": Target(
-        _texts(a__csv=b"image,person,x,y,respondent,heatmap\na.jpg,1,0.5,0.25,m,a.npy\n"),
-        lambda f: read_predictions(f / "a.csv"),
-    ),
-    "faces": Target(_texts(a__csv=b"stimulus_id,x1,y1,x2,y2\ns1,0,0,1,1\n"), lambda f: read_faces(f / "a.csv")),
-    "gaze prompts": Target(
-        _texts(a__toml=b'name = "mine"\nversion = "1"\ntext = "{options}?"\n'),
-        lambda f: load_prompts(str(f / "a.toml")),
-    ),
-    "training run": Target(_texts(a__json=b"{}"), lambda f: read_run(f / "a.json")),
-    "prompt": Target(_texts(a__toml=PROMPT), lambda f: load_prompt(str(f / "a.toml"))),
-    "templates": Target(_texts(a__toml=TEMPLATES), lambda f: load_templates(f / "a.toml")),
-    "reasoning report": Target(
-        _texts(a__json=b'{"schema_version": 1, "groups": []}'), lambda f: read_reasoning(f / "a.json")
-    ),
-    "score report": Target(
-        _texts(a__json=given({"gpt": (0.2, (0.1, 0.3))}).model_dump_json().encode()), lambda f: read_reports([f])
+    "stimuli": _file("a.csv", csv_text(STIMULI).encode(), read_stimuli),
+    "trials": _file("a.csv", csv_text(TRIALS).encode(), read_trials),
+    "models": _file("a.csv", b"respondent,released,parameters\ngpt,2025-11-30,5\n", read_models),
+    "gaze points.csv": _file("a.csv", b"stimulus_id,x,y\ns1,0.5,0.25\ns2,,\n", read_points),
+    "gaze points.jsonl": _file("a.jsonl", _lines({"stimulus_id": "s1", "x": 0.5, "y": 0.25}), read_points),
+    "gazefollow": _file("a.txt", ANNOTATIONS, read_gazefollow),
+    "gaze predictions": _file("a.csv", PREDICTIONS, read_predictions),
+    "faces": _file("a.csv", b"stimulus_id,x1,y1,x2,y2\ns1,0,0,1,1\n", read_faces),
+    "gaze prompts": _file("a.toml", GAZE_PROMPT, lambda path: load_prompts(str(path))),
+    "training run": _file("a.json", b"{}", read_run),
+    "prompt": _file("a.toml", PROMPT, lambda path: load_prompt(str(path))),
+    "templates": _file("a.toml", TEMPLATES, load_templates),
+    "reasoning report": _file("a.json", b'{"schema_version": 1, "groups": []}', read_reasoning),
+    "score report": _file(
+        "a.json", given({"gpt": (0.2, (0.1, 0.3))}).model_dump_json().encode(), lambda path: read_reports([path.parent])
     ),
     "batch manifest": Target(lambda: {MANIFEST: json.dumps(MANIFEST_FIELDS).encode()}, read_manifest),
     "batch asked": Target(lambda: {ASKED: _lines({**ASKED_FIELDS, "picture": "a.png"})}, lambda f: list(read_asked(f))),
-    "batch replies": Target(_texts(replies__jsonl=_lines(*REPLIES)), _received),
+    "batch replies": _file("replies.jsonl", _lines(*REPLIES), lambda path: list(read_received(path))),
     "study": Target(_study, read_study, ("study.toml",)),
-    "study requests": Target(_texts(body=json.dumps(EVENT).encode()), _wire, refusals=(MalformedRequestError,)),
-    "generation": Target(_texts(config__toml=PLAN), lambda f: read_plan(f / "config.toml")),
-    "coco": Target(_texts(a__json=json.dumps(COCO).encode()), lambda f: read_coco(f / "a.json")),
-    "keypoints": Target(_texts(a__json=json.dumps(PEOPLE).encode()), lambda f: read_people(f / "a.json", 0.0)),
-    "coco keypoints": Target(
-        _texts(a__json=json.dumps({**COCO, "annotations": [{**PEOPLE[0], "image_id": 1}]}).encode()),
-        lambda f: read_people(f / "a.json", 0.0),
+    "study requests": replace(_file("body", json.dumps(EVENT).encode(), _wire), refusals=(MalformedRequestError,)),
+    "generation": _file("config.toml", PLAN, read_plan),
+    "coco": _file("a.json", json.dumps(COCO).encode(), read_coco),
+    "keypoints": _file("a.json", json.dumps(PEOPLE).encode(), lambda path: read_people(path, 0.0)),
+    "coco keypoints": _file(
+        "a.json",
+        json.dumps({**COCO, "annotations": [{**PEOPLE[0], "image_id": 1}]}).encode(),
+        lambda path: read_people(path, 0.0),
     ),
-    "mot": Target(_texts(a__txt=b"1,1,10,20,30,40,0.5,1,1\n2,1,10,20,30,40,1\n"), lambda f: read_mot(f / "a.txt", 1.0)),
-    "yolo": Target(_texts(a__txt=b"0 0.5 0.5 0.1 0.1 0.9\n1 0.5 0.5 0.1 0.1\n"), lambda f: read_yolo(f / "a.txt")),
+    "mot": _file("a.txt", b"1,1,10,20,30,40,0.5,1,1\n2,1,10,20,30,40,1\n", lambda path: read_mot(path, 1.0)),
+    "yolo": _file("a.txt", b"0 0.5 0.5 0.1 0.1 0.9\n1 0.5 0.5 0.1 0.1\n", read_yolo),
     "generated dataset": Target(_dataset, read_rows, ("scenes.jsonl", "splits.json", "card.json")),
-    "reply": Target(_texts(reply=REPLY.encode()), _reply, refusals=()),
+    "reply": replace(_file("reply", REPLY.encode(), _reply), refusals=()),
 }
 
 SECONDS = float(os.environ.get("SPOTBALL_FUZZ_SECONDS", "60"))

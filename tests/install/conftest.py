@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from spotball_gen.demo.match import Shot
+from spotball_gen.demo.video import write_match
 from tests.install.environments import Environment, good
 
 
@@ -37,8 +39,11 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture(scope="session")
 def demo(environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a work folder with the demo dataset in `demo`, created by an environment without extras."""
+    """Return a work folder with the demo dataset in `demo`, created by an environment without extras, and a video."""
     folder = tmp_path_factory.mktemp("work")
+    write_match(folder / "match.avi", "synthetic-soccer", (Shot("play", 8, 4),))
+    source = 'sport = "synthetic-soccer"\npath = "match.avi"\nlicense = "synthetic"'
+    (folder / "match.toml").write_text(f'[[sources]]\n{source}\n[detect]\nkind = "color"\n', encoding="utf-8")
     done = environment("").spotball("demo", "--out", "demo", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout

@@ -147,7 +147,7 @@ def test_missing_extra_prints_one_error_line_and_exits_with_2(
         ("report", "report demo --reference oracle --out page", "page/report.html"),
         ("adapters", "run demo --provider baseline --model center --prompt base --out asked", "asked/run.sqlite"),
         ("gemini", "run demo --provider baseline --model center --prompt base --out answers", "answers/run.sqlite"),
-        ("gen", "gen run --demo --out items", "items/scenes.jsonl"),
+        ("gen", "gen run match.toml --out items", "items/scenes.jsonl"),
         ("adapters,gen", "run demo --provider baseline --model uniform --prompt base --out more", "more/run.sqlite"),
     ],
 )

@@ -11,8 +11,8 @@ from PIL import EpsImagePlugin, Image
 from spotball_core.grid import Grid
 from spotball_core.pages.pictures import as_data, upright
 from spotball_core.service.images import FORMATS, open_image
+from tests.test_imports import FILES
 
-ROOT = Path(__file__).parents[2]
 POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 640 360\n%%EndComments\nshowpage\n%%EOF\n"
 
 
@@ -50,10 +50,5 @@ def test_upright_opens_known_formats_and_does_not_raise_for_damaged_files(kind: 
 
 
 def test_only_open_image_opens_images() -> None:
-    calls = [
-        path.name
-        for package in ("spotball_core", "spotball_adapters", "spotball_gen")
-        for path in (ROOT / package).rglob("*.py")
-        if re.search(r"(Image|Images|Pictures)\.open\(", path.read_text(encoding="utf-8"))
-    ]
-    assert calls == ["images.py"]
+    opening = re.compile(r"(Image|Images|Pictures)\.open\(")
+    assert [path.name for path in FILES if opening.search(path.read_text(encoding="utf-8"))] == ["images.py"]

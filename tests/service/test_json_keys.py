@@ -114,7 +114,7 @@ def test_read_counts_with_too_many_columns_raises_input_error(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'])
-def test_parse_json_with_a_repeated_key_at_any_depth_is_an_error(text: str, tmp_path: Path) -> None:
+def test_parse_and_read_json_with_a_repeated_key_at_any_depth_are_errors(text: str, tmp_path: Path) -> None:
     with pytest.raises(RepeatedKeyError) as caught:
         parse_json(text)
     assert caught.value.key == "a"
@@ -122,15 +122,11 @@ def test_parse_json_with_a_repeated_key_at_any_depth_is_an_error(text: str, tmp_
     path.write_text(text)
     with raises(InputError, "invalid-json:file"):
         read_json(path, "cards")
-
-
-def test_read_json_of_a_file_that_is_not_utf8_raises_input_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
+    # A file that is not UTF-8, and a folder, cannot be read.
     path.write_bytes(b"\xff")
-    with raises(InputError, "unreadable-file:file"):
-        read_json(path, "cards")
-    with raises(InputError, "unreadable-file:file"):
-        read_json(tmp_path, "cards")
+    for unreadable in (path, tmp_path):
+        with raises(InputError, "unreadable-file:file"):
+            read_json(unreadable, "cards")
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "1e999", "[" * 100_000, "{", ""])

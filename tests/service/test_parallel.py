@@ -17,6 +17,7 @@ from spotball_core.errors import WorkerError
 from spotball_core.service import parallel
 from spotball_core.service.parallel import Workers, in_processes
 from tests.failures import raises
+from tests.waiting import until
 
 
 def squared(n: int) -> int:
@@ -44,16 +45,14 @@ def process_of(_: int) -> int:
 def met(folder: str) -> int:
     """Wait until another process runs this function, and return the id of this process."""
     Path(folder, str(os.getpid())).touch()
-    while len(list(Path(folder).iterdir())) < 2:
-        time.sleep(0.01)
+    until(lambda: len(list(Path(folder).iterdir())) >= 2)
     return os.getpid()
 
 
 def forever(folder: str) -> None:
-    """Create a file named after this process, and never return."""
+    """Create a file named after this process, and wait for a signal."""
     Path(folder, str(os.getpid())).touch()
-    while True:
-        time.sleep(0.05)
+    signal.pause()
 
 
 @pytest.mark.slow
@@ -82,31 +81,24 @@ def test_workers_use_this_process_if_no_process_can_start(monkeypatch: pytest.Mo
         assert list(workers.map(process_of, [1, 2])) == [os.getpid()] * 2
 
 
-def test_map_with_a_killed_worker_raises_worker_error() -> None:
-    with Workers(2) as workers, raises(WorkerError, "worker-failed"):
-        list(workers.map(killed, range(200)))
-
-
-def test_later_map_after_a_killed_worker_raises_worker_error() -> None:
+def test_map_with_a_killed_worker_and_later_maps_raise_worker_error() -> None:
     with Workers(2) as workers:
-        with pytest.raises(WorkerError):
+        with raises(WorkerError, "worker-failed"):
             list(workers.map(killed, range(200)))
         with pytest.raises(WorkerError):
             list(workers.map(squared, range(4)))
 
 
-def test_map_also_works_in_this_process(tmp_path: Path) -> None:
+def test_map_also_works_in_this_process_and_without_reading_results(tmp_path: Path) -> None:
     with Workers(2) as workers:
         processes = set(workers.map(met, [str(tmp_path)] * 4))
     assert len(processes) == 2
     assert os.getpid() in processes
-
-
-def test_map_without_reading_results_completes_the_work(tmp_path: Path) -> None:
-    paths = [tmp_path / str(n) for n in range(30)]
+    paths = [tmp_path / "new" / str(n) for n in range(30)]
+    (tmp_path / "new").mkdir()
     with Workers(2) as workers:
         workers.map(Path.touch, paths)
-    assert sorted(tmp_path.iterdir()) == sorted(paths)
+    assert sorted((tmp_path / "new").iterdir()) == sorted(paths)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -129,8 +121,7 @@ def test_interrupt_ends_all_workers_and_prints_no_traceback(tmp_path: Path) -> N
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    while len(list(tmp_path.iterdir())) < 2 and process.poll() is None:
-        time.sleep(0.02)
+    until(lambda: len(list(tmp_path.iterdir())) >= 2 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
     assert (stdout, stderr) == ("interrupted\n", "")

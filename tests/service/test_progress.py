@@ -28,21 +28,16 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *
     return capsys.readouterr().err.splitlines()
 
 
-def test_progress_display_prints_after_5_seconds_and_then_every_30(
+def test_progress_display_prints_after_5_seconds_then_every_30_and_the_last_line_only_if_all_is_done(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for done, total, printed in ((1, 2, ""), (0, 0, "sentence\n")):
+        with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
+            on_progress(done, total)
+        assert capsys.readouterr().err == printed
     assert shown(monkeypatch, capsys, quiet=False) == [f"{done} of 100" for done in (5, 35, 65, 95)]
     assert shown(monkeypatch, capsys, quiet=False, last=True)[-2:] == ["95 of 100", "100 of 100"]
     assert shown(monkeypatch, capsys, quiet=True, last=True) == []
-
-
-def test_progress_display_prints_the_last_line_only_if_all_is_done(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
-        on_progress(1, 2)
-    assert capsys.readouterr().err == ""
-    with progress_display(lambda: "sentence", quiet=False, last=True) as on_progress:
-        on_progress(0, 0)
-    assert capsys.readouterr().err == "sentence\n"
 
 
 def test_counted_reports_before_the_first_item_and_after_each_item() -> None:

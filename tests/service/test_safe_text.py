@@ -12,20 +12,10 @@ from markdown_it import MarkdownIt
 
 from spotball_core.service.safe_text import csv_cells, csv_frame, csv_restored, markdown_row, markdown_text, printable
 from tests.conftest import ROOT
+from tests.test_imports import FILES
 
-ATTACKS = [
-    "\x1b[2J",
-    "\x1b]0;title\x07",
-    "\x1b]8;;http://a.b\x1b\\link",
-    "\x9b31m",
-    "a\rb",
-    "a\bb",
-    "\u202egnp.exe",
-    "\u2066a",
-    "\x00",
-    "\x7f",
-    "\udcff",
-]
+ATTACKS = ["\x1b[2J", "\x1b]0;title\x07", "\x1b]8;;http://a.b\x1b\\link", "\x9b31m", "a\rb", "a\bb", "\u202egnp.exe"]
+ATTACKS += ["\u2066a", "\x00", "\x7f", "\udcff"]
 
 
 @pytest.mark.parametrize("text", ATTACKS)
@@ -74,17 +64,9 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'=1", "''-1
 PLAIN = ["", "'", "it's", "a=1", "D5", " =1", "'a", "1-1"]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_csv_cells_prefixes_formulas_with_an_apostrophe(text: str) -> None:
-    assert csv_cells([text]) == [f"'{text}"]
-
-
-@pytest.mark.parametrize("text", PLAIN)
-def test_csv_cells_keeps_other_text(text: str) -> None:
-    assert csv_cells([text]) == [text]
-
-
-def test_csv_cells_and_csv_frame_keep_numbers() -> None:
+def test_csv_cells_prefixes_formulas_with_an_apostrophe_and_keeps_other_text_and_numbers() -> None:
+    assert csv_cells(FORMULAS) == [f"'{text}" for text in FORMULAS]
+    assert csv_cells(PLAIN) == PLAIN
     assert csv_cells([-1.5, 3, None]) == [-1.5, 3, None]
     frame = pl.DataFrame({"text": ["-1.5"], "number": [-1.5], "count": [-2]})
     assert csv_frame(frame).row(0) == ("'-1.5", -1.5, -2)
@@ -113,10 +95,8 @@ PRINTING = {"print", "typer.echo", "click.echo", "traceback.print_exc", "sys.std
 def test_only_safe_text_prints() -> None:
     # Other code that prints would have to escape control characters itself.
     printing = []
-    for package in ("spotball_core", "spotball_adapters", "spotball_gen"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
-            names = {ast.unparse(call) for call in calls}
-            if names & PRINTING:
-                printing.append(path.relative_to(ROOT).as_posix())
+    for path in FILES:
+        calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        if {ast.unparse(call) for call in calls} & PRINTING:
+            printing.append(path.relative_to(ROOT).as_posix())
     assert printing == ["spotball_core/service/safe_text.py"]

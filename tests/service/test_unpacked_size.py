@@ -42,12 +42,17 @@ class TestParquet:
         assert all(unpacked == packed for unpacked, packed in groups)
         assert sum(unpacked for unpacked, _ in groups) == pytest.approx(2 * 30_000 * 8, rel=0.01)
 
-    def test_file_that_unpacks_to_too_many_bytes_raises_input_error(self, tmp_path: Path) -> None:
+    def test_file_that_unpacks_to_too_many_bytes_or_has_a_long_footer_raises_input_error(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         path = bomb(tmp_path / "responses.parquet")
         with raises(InputError, "wrong-file:file"):
             read_counts(path, [scene("1")])
         with raises(InputError, "wrong-file:file"):
             read_counts_file(path.rename(tmp_path / "a.counts"))
+        monkeypatch.setattr(unpacked_size, "_LONGEST_FOOTER", 50)
+        with raises(InputError, "too-large:file"):
+            check_parquet_size(tmp_path / "a.counts")
 
     def test_file_with_little_compression_is_read(self, tmp_path: Path) -> None:
         draw = random.Random(0)
@@ -71,11 +76,6 @@ class TestParquet:
                 refused += 1
         assert 0 < refused < 300
 
-    def test_footer_that_is_too_long_raises_input_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(unpacked_size, "_LONGEST_FOOTER", 50)
-        with raises(InputError, "too-large:file"):
-            check_parquet_size(bomb(tmp_path / "a.parquet"))
-
     @pytest.mark.parametrize(
         "content", [b"", b"PAR1", b"\xff\xff\xff\x7fPAR1", b"\x19\xf9" * 500 + b"\xe8\x03\0\0PAR1"]
     )
@@ -85,16 +85,13 @@ class TestParquet:
 
 
 @pytest.mark.usefixtures("limited")
-class TestZip:
-    def test_file_that_unpacks_to_too_many_bytes_raises_input_error(self, tmp_path: Path) -> None:
-        with zipfile.ZipFile(tmp_path / "a.eval", "w", zipfile.ZIP_DEFLATED) as file:
-            file.writestr("header.json", bytes(3 * 10**6))
-        with raises(InputError, "wrong-file:file"):
-            check_zip_size(tmp_path / "a.eval")
-
-    def test_zip_with_little_compression_and_files_that_are_not_zip_pass_the_check(self, tmp_path: Path) -> None:
-        with zipfile.ZipFile(tmp_path / "a.eval", "w", zipfile.ZIP_DEFLATED) as file:
-            file.writestr("header.json", random.Random(0).randbytes(3 * 10**6))
-        (tmp_path / "b.eval").write_bytes(b"PK\x03\x04 no zip file")
-        for name in ("a.eval", "b.eval"):
-            check_zip_size(tmp_path / name)
+def test_zip_that_unpacks_to_too_many_bytes_raises_input_error_and_other_files_pass_the_check(tmp_path: Path) -> None:
+    contents = {"large.eval": bytes(3 * 10**6), "a.eval": random.Random(0).randbytes(3 * 10**6)}
+    for name, content in contents.items():
+        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("header.json", content)
+    with raises(InputError, "wrong-file:file"):
+        check_zip_size(tmp_path / "large.eval")
+    (tmp_path / "b.eval").write_bytes(b"PK\x03\x04 no zip file")
+    for name in ("a.eval", "b.eval"):
+        check_zip_size(tmp_path / name)

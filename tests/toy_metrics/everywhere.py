@@ -17,9 +17,8 @@ def main(dataset: Path) -> None:
     data = load(dataset)
     counts, scenes = data.counts.pooled(), data.scenes
     policy = ScorePolicy.standard(reference="people", images="shared", bootstrap=50)
-    of_score = {
-        group.respondent: {key: group.metrics[key].value for key in KEYS} for group in data.score(policy=policy).groups
-    }
+    groups = data.score(policy=policy).groups
+    of_score = {group.respondent: {key: group.metrics[key].value for key in KEYS} for group in groups}
     boxes = np.full((len(scenes), 2, 4), np.nan)
     for place, scene in enumerate(scenes):
         boxes[place, : len(scene.boxes)] = scene.boxes
@@ -36,16 +35,9 @@ def main(dataset: Path) -> None:
     of_accumulator = accumulator.compute(others, reference="people", images="shared")
     comparison = data.compare("gpt", "llama", policy=policy, permutations=100)
     contrast = comparison.contrasts[-1].metrics
-    print(
-        json.dumps(
-            {
-                "score": of_score,
-                "arrays": of_arrays,
-                "accumulator": {key: of_accumulator[key] for key in KEYS},
-                "compare": {key: [getattr(contrast[key], name) for name in ("a", "b", "p", "reason")] for key in KEYS},
-            }
-        )
-    )
+    of_compare = {key: [getattr(contrast[key], name) for name in ("a", "b", "p", "reason")] for key in KEYS}
+    found = {"score": of_score, "arrays": of_arrays, "accumulator": {key: of_accumulator[key] for key in KEYS}}
+    print(json.dumps({**found, "compare": of_compare}))
 
 
 if __name__ == "__main__":

@@ -110,14 +110,14 @@ def test_temporary_files_of_a_killed_run_are_removed(generation: Generation, exp
 
 
 @pytest.mark.parametrize(("seed", "settles"), [(0, None), (1, None), (2, "filter")])
-def test_run_killed_twenty_times_repeats_no_work_and_gives_the_same_files(
+def test_run_killed_twelve_times_repeats_no_work_and_gives_the_same_files(
     generation: Generation, seed: int, settles: str | None
 ) -> None:
     if settles:
         runs.write_config(generation.config, **{**SLOW, settles: {"kind": "best", "seconds": 0.01}})
     expected, rng = generation.undisturbed(), random.Random(seed)
     kept: dict[tuple[str, str], Any] = {}
-    for number in range(20):
+    for number in range(12):
         with generation.start() as child:
             # Half of the kills come during the work. The others come at any time from start to end.
             if number % 2:
@@ -137,7 +137,7 @@ def test_run_killed_twenty_times_repeats_no_work_and_gives_the_same_files(
 def test_run_killed_while_writing_the_dataset_gives_the_same_files(generation: Generation) -> None:
     expected, rng = generation.undisturbed(), random.Random(5)
     shutil.copytree(generation.out.with_name("undisturbed"), generation.out)
-    for _ in range(12):
+    for _ in range(6):
         shutil.rmtree(generation.out / "images", ignore_errors=True)
         with generation.start() as child:
             # The kill comes between the check of existing files and the end of the run.

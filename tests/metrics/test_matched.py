@@ -29,8 +29,8 @@ from tests.failures import raises
 
 @pytest.mark.slow
 def test_wasserstein_matched_orders_respondents_by_their_true_distances() -> None:
-    """Simulate 200 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
-    counted = [pairs_in_order(kinds, 100) for kinds in (1, 4)]
+    """Simulate 50 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
+    counted = [pairs_in_order(kinds, 25) for kinds in (1, 4)]
 
     def share(gap: str, sizes: Iterable[int]) -> float:
         right, pairs = np.sum([part[gap][str(size)] for part in counted for size in sizes], axis=0)

@@ -17,6 +17,7 @@ from tests.builders import dataset
 from tests.cli.process import MODULE, spotball
 from tests.failures import codes
 from tests.leaderboard.made import answers, given, known, scored, write
+from tests.waiting import until
 
 FILES = {f"leaderboard.{ending}" for ending in ("csv", "html", "parquet")}
 FILES |= {"README.md", "badge.json", "badge.svg", "model-index"}
@@ -109,11 +110,10 @@ def test_killed_command_leaves_the_complete_old_or_new_folder(tmp_path: Path) ->
     for wait in (0.0, 0.002, 0.01, 0.03):
         command = [*MODULE, "leaderboard", str(tmp_path / "reports"), "--out", str(out), "--quiet"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE)
-        while process.poll() is None and not list(tmp_path.glob(".out.*")):
-            pass
+        until(lambda process=process: process.poll() is not None or list(tmp_path.glob(".out.*")))
         time.sleep(wait)
         process.kill()
-        _, said = process.communicate()
+        _, said = process.communicate(timeout=60)
         killed += process.returncode == -signal.SIGKILL
         assert process.returncode in (0, -signal.SIGKILL), said
         if out.exists():

@@ -6,7 +6,6 @@ import importlib.util
 import json
 import subprocess
 import sys
-import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from tests.adapters.gaze.made import rows
 from tests.adapters.run_process import Done, check_error, good, here
+from tests.waiting import until
 
 SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
 
@@ -105,11 +105,10 @@ class TestPhotos:
         line = [sys.executable, "-m", "spotball_core", *command(photos, out, "--jobs", "1", "--seeds", "3")]
         process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            while not stamps(out) and process.poll() is None:
-                time.sleep(0.02)
+            until(lambda: stamps(out) or process.poll() is not None)
         finally:
             process.kill()
-            process.wait()
+            process.wait(60)
         before = stamps(out)
         trained(photos, out, "--seeds", "3")
         assert {name: stamps(out)[name] for name in before} == before

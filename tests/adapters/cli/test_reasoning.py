@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -31,6 +30,7 @@ from tests.adapters.speaks_embeddings import OpenAIEmbeddings, vector_of
 from tests.builders import write_jsonl
 from tests.cli.process import on_terminal
 from tests.conftest import ROOT
+from tests.waiting import until
 
 ODD = {
     "empty": "",
@@ -246,9 +246,7 @@ def test_reasoning_after_a_kill_or_interrupt_does_not_repeat_stored_texts(data: 
         line = arguments(data, server.url, "--concurrency", "2", "--quiet")
         command = [sys.executable, "-m", "spotball_core", *line]
         process = subprocess.Popen(command, env={**os.environ, **ENV}, stderr=subprocess.PIPE, text=True)
-        until = time.monotonic() + 120
-        while len(server.asked) < 5 and time.monotonic() < until:
-            time.sleep(0.01)
+        until(lambda: len(server.asked) >= 5)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         assert process.returncode == (-9 if number is signal.SIGKILL else 130), err

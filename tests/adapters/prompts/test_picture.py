@@ -320,6 +320,6 @@ class TestPictures:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
         assert seen == [encoded(scene(), folder)] * 8
         assert len(list((folder / "cache").iterdir())) == 1

@@ -92,8 +92,8 @@ def test_run_after_many_kills_and_server_faults_is_complete_and_repeats_no_reque
             if number % 3 == 2:
                 # Kill every third process during its start: while it imports, creates the store, or draws images.
                 time.sleep(rng.random())
-            while number % 3 != 2 and len(asked(server)) < enough and child.poll() is None:
-                time.sleep(0.001)
+            else:
+                until(lambda enough=enough: len(asked(server)) >= enough or child.poll() is not None)
             child.kill()
             _, stderr = child.communicate(timeout=60)
         assert "Traceback" not in stderr

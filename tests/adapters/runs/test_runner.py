@@ -166,7 +166,7 @@ class TestFaults:
             if request.samples == (2,):
                 answered.set()
                 raise PermanentError("no such model")
-            await answered.wait()
+            await asyncio.wait_for(answered.wait(), 60)
             return await Tiny.ask(provider, request)
 
         provider.ask = ask  # type: ignore[method-assign, assignment]

@@ -133,7 +133,7 @@ def test_delete_is_an_error_while_another_program_reads_the_file(study: Path, mo
         assert reader.stdout.readline() == "reading\n"
         with raises(StoreError, "unusable-store"):
             deletion.delete(study, participant="synthetic-0-1")
-        reader.communicate()
+        reader.communicate(timeout=60)
     # The rows are gone. A second call also removes the remaining bytes.
     with raises(OptionError, "unknown-name"):
         deletion.delete(study, participant="synthetic-0-1")

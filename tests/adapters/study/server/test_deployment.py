@@ -7,7 +7,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.adapters.study.made import START, Person, running, serve_line, study
 from tests.browsing import free_port
 from tests.conftest import ROOT
 from tests.failures import codes, raises
+from tests.waiting import until
 
 DEPLOY = ROOT / "deploy/human-study"
 PUBLIC = read_public_address("https://study.example.org/ball/")
@@ -86,6 +86,14 @@ def test_wrong_host_name_from_a_proxy_is_explained_once(tmp_path: Path, capsys: 
     assert capsys.readouterr().err == ""
 
 
+def is_up(address: str) -> bool:
+    try:
+        httpx.get(address, verify=False)
+    except (httpx.TransportError, ssl.SSLError):
+        return False
+    return True
+
+
 @contextmanager
 def caddy(folder: Path, upstream: str) -> Iterator[str]:
     """Run a real Caddy with the Caddyfile of deploy/ and a local certificate; yield its address."""
@@ -103,13 +111,8 @@ def caddy(folder: Path, upstream: str) -> Iterator[str]:
     line = [program, "run", "--config", str(config), "--adapter", "caddyfile"]
     with log.open("wb") as file, subprocess.Popen(line, env=env, stdout=file, stderr=file) as child:
         try:
-            for _ in range(600):
-                try:
-                    httpx.get(address, verify=False)
-                    break
-                except (httpx.TransportError, ssl.SSLError):
-                    assert child.poll() is None, log.read_text()
-                    time.sleep(0.05)
+            until(lambda: child.poll() is not None or is_up(address))
+            assert child.poll() is None, log.read_text()
             yield address
         finally:
             child.terminate()

@@ -20,6 +20,7 @@ from spotball_adapters.study.store import reading
 from tests.adapters.study.made import START, Person, middle, sent, serve_line, serving, study
 from tests.cli.process import spotball
 from tests.failures import codes
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -109,10 +110,7 @@ def test_repeated_kills_under_load_neither_lose_nor_double_acknowledged_events(t
                 for person in clicking:
                     person.start()
             enough = acknowledged() + rng.randrange(5, 80)
-            deadline = time.monotonic() + 60
-            while acknowledged() < enough:
-                assert time.monotonic() < deadline, [person.failure for person in clicking]
-                time.sleep(0.001)
+            until(lambda enough=enough: acknowledged() >= enough)
             if number == kills:
                 for person in clicking:
                     person.stopping = True

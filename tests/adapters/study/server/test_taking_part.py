@@ -305,7 +305,7 @@ class TestOnce:
         def send(_: int) -> int:
             event = sent(2, "stage", stage="instructions")
             with httpx.Client(base_url=one.client.base_url, cookies=one.client.cookies) as own:
-                gate.wait()
+                gate.wait(60)
                 return own.post("/api/events", json={"events": [event]}).status_code
 
         with ThreadPoolExecutor(16) as pool:
@@ -329,7 +329,7 @@ class TestBalance:
 
             def begin(_: int) -> str:
                 with httpx.Client(base_url=url) as client:
-                    gate.wait()
+                    gate.wait(60)
                     label: str = Person(client).start().json()["participant"]
                     return label
 

@@ -11,6 +11,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.runs.responses import ParsedReplies
@@ -99,7 +100,9 @@ def summary(reading: ParsedReplies) -> str:
     unparsed = sum(reading.problems.values())
     reasons = ", ".join(f"{problem} {n:,}" for problem, n in reading.problems.items())
     n = len(reading.rows)
-    return f"{n:,} samples: {n - unparsed:,} with a cell, {unparsed:,} unparsed{f' ({reasons})' if reasons else ''}"
+    ignored = f"; of {plural(reading.continued, 'reply')}, only the first turn counts" if reading.continued else ""
+    listed = f" ({reasons})" if reasons else ""
+    return f"{n:,} samples: {n - unparsed:,} with a cell, {unparsed:,} unparsed{listed}{ignored}"
 
 
 def changed(reading: ParsedReplies) -> list[str]:

@@ -36,6 +36,8 @@ def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
     if len(counts) > 1:
         counts.append(("all", n, n_parsed))
     notes = [f"Unparsed samples by reason: {_listed(reading.problems)}."] if reading.problems else []
+    if reading.continued:
+        notes.append(f"{plural(reading.continued, 'reply')} with invented turns: only the first turn was parsed.")
     screen = FirstScreen(
         f"{completed(ended.tally)}; {n - n_parsed:,} of {plural(n, 'sample')} could not be parsed.",
         ["prompt", "samples", "with a cell", "unparsed"],

@@ -79,6 +79,7 @@ class _Gathered:
         self._seen: dict[tuple[str, str, str, str, int], str] = {}
         self._failed: Counter[str] = Counter()
         self._unparsed: Counter[str] = Counter()
+        self._continued = 0
         self._unfinished: dict[str, str] = {}
         self._problems: list[Problem] = []
 
@@ -117,6 +118,7 @@ class _Gathered:
             return
         finish = INSPECT_FINISH.get(sample.output.stop_reason, "other")
         parsed = parse_reply(sample.output.completion, scene.layout, policy=self._policy, finish=finish)
+        self._continued += parsed.continued
         if parsed.problem:
             self._unparsed[parsed.problem] += 1
         reasoning = parsed.reasoning and writable(parsed.reasoning)
@@ -131,7 +133,7 @@ class _Gathered:
             raise InputError(self._problems)
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         rows = pl.DataFrame(self._columns, schema=schema)
-        reading = ParsedReplies(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy)
+        reading = ParsedReplies(rows, dict(self._unparsed.most_common()), (), len(rows), self._policy, self._continued)
         return Imported(reading, tuple(self._scenes.values()), dict(self._failed.most_common()), self._unfinished)
 
 

@@ -110,6 +110,7 @@ class _Gathered:
         self._respondent, self._prompt, self._policy = respondent, prompt, policy
         self.columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
         self.failed: Counter[str] = Counter()
+        self._continued = 0
         self._unparsed: list[tuple[Any, ...]] = []
         self._places: dict[tuple[str, str, str, str, int], str] = {}
         self._answers: Counter[tuple[str, str, str, str]] = Counter()
@@ -135,6 +136,7 @@ class _Gathered:
         values = (*target.scene.key, name, "model", group[3], sample, None, parsed.cell, reasoning)
         for column, value in zip(COLUMNS, values, strict=True):
             self.columns[column].append(value)
+        self._continued += parsed.continued
         if parsed.problem:
             start = shortened(writable(raw.text), SHOWN)
             self._unparsed.append((str(file.path), raw.line, *group, sample, parsed.problem, start))
@@ -146,7 +148,7 @@ class _Gathered:
         schema = {column: pl.Int64 if column == "sample" else pl.String for column in COLUMNS}
         rows = pl.DataFrame(self.columns, schema=schema)
         reasons = Counter(row[_UNPARSED.index("problem")] for row in self._unparsed)
-        return ParsedReplies(rows, dict(reasons.most_common()), (), len(rows), self._policy)
+        return ParsedReplies(rows, dict(reasons.most_common()), (), len(rows), self._policy, self._continued)
 
     def table(self) -> pl.DataFrame:
         import polars as pl

@@ -38,7 +38,7 @@ def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, 
 
     Examples:
         >>> parse_reply("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())
-        Parsed(cell='D4', reasoning='They look left.', problem=None)
+        Parsed(cell='D4', reasoning='They look left.', problem=None, continued=False)
         >>> parse_reply("The ball is most likely in D4.", Grid.standard(), policy="strict").problem
         'no answer'
         >>> parse_reply("The ball is most likely in D4.", Grid.standard(), policy="lenient").cell

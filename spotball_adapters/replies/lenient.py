@@ -16,7 +16,7 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.evidence import Weight
 from spotball_adapters.replies.objects import object_answers
-from spotball_adapters.replies.plain_text import reasoning_around
+from spotball_adapters.replies.plain_text import first_turn, is_continued, reasoning_around
 from spotball_adapters.replies.readable_text import readable, without_reasoning
 from spotball_adapters.replies.result import Parsed, parsed
 from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, TokenizedReply, statements
@@ -36,6 +36,13 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
         'several answers'
     """
     visible = without_reasoning(text)
+    first = first_turn(visible, lambda part: _parse(part, grid, part, "stop").cell is not None)
+    result = _parse(first, grid, text, finish if first == visible else "stop")
+    return replace(result, continued=is_continued(first, visible))
+
+
+def _parse(visible: str, grid: Grid, text: str, finish: Finish) -> Parsed:
+    """Parse a text without hidden reasoning; `text` is the whole reply."""
     # Keep one blank at the end, because it shows that the last word is complete.
     visible = visible[: len(visible.rstrip()) + 1][-_LONGEST_READ:]
     objects, rest = object_answers(visible, lambda value: _read_field(value, grid))

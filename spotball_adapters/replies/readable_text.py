@@ -54,6 +54,15 @@ _INLINE = re.compile(
     r"|(?<![^\W_])_{1,3}(?![_\W])|(?<=[^\W_])_{1,3}(?![^\W_{])|\\(?=[^\w\s])",
     re.I,
 )
+# "Guesses: 1. D4 2. D5" on one line. The numbers must start with 1 and be followed by cells. The sentence with the list
+# begins a new line too, so that it alone is the list's heading.
+_ITEM = r"(?:^|[ \t]{1,3})\(?%s[.)][ \t]{0,3}[(*]{0,3}[A-Za-z]{1,2}-?[0-9]{1,3}\b"
+_LISTED = re.compile(
+    rf"(?:(?<=[.!?])[ \t][^.!?\n]{{0,80}}?)?{_ITEM % 1}"
+    rf"(?=[^\n]{{0,60}}?{_ITEM % 2})(?:[^\n]{{0,60}}?{_ITEM % '[2-9]'}){{1,9}}",
+    re.M,
+)
+_LIST_BREAK = re.compile(rf"^[ \t]|{_ITEM % '[1-9]'}")
 _LATEX_TEXT = re.compile(r"\\(?:text[a-z]{0,9}|math[a-z]{0,9}|operatorname|bf|rm)\s?\{([^{}\n]{0,80})\}")
 _BOXED = re.compile(r"\\\\?(?:boxed|fbox)\s?\{")
 _SUBSCRIPT = re.compile(r"(?<=[A-Za-z])[_^]?\{\s?([0-9]{1,2})\s?\}|(?<=[A-Z])\}?_([0-9]{1,2})")
@@ -83,6 +92,7 @@ def readable(text: str) -> str:
     text = _STRUCK.sub(lambda match: "oops".ljust(len(match[0])), text)
     text = _LOOKALIKE.sub(lambda match: match[0].translate(_BEFORE_DIGIT), text)
     text = _LABEL_START.sub(_line, text)
+    text = _LISTED.sub(_on_lines, text)
     text = _LATEX_TEXT.sub(lambda match: match[1].rjust(len(match[0])), text)
     text = _BOXED.sub(lambda match: "\nbox:".ljust(len(match[0])), text)
     text = _SUBSCRIPT.sub(lambda match: (match[1] or match[2]).ljust(len(match[0])), text)
@@ -127,6 +137,10 @@ def without_reasoning(text: str) -> str:
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
+
+
+def _on_lines(listed: re.Match[str]) -> str:
+    return _LIST_BREAK.sub(lambda item: f"\n{item[0][1:]}" if item[0][0] in " \t" else item[0], listed[0])
 
 
 def _line(match: re.Match[str]) -> str:

@@ -41,11 +41,13 @@ class Parsed:
         reasoning: the text after `Reasoning:` up to the answer, or the text before the answer if the word is missing,
             or None without such text.
         problem: why the reply is unparsed, a key of `PROBLEMS`, or None if it is parsed.
+        continued: whether the model wrote further turns of a conversation, which were ignored.
     """
 
     cell: str | None
     reasoning: str | None
     problem: Problem | None
+    continued: bool = False
 
 
 def parsed(result: ReadCell, reasoning: str | None, text: str, finish: Finish) -> Parsed:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell, read_alone, read_value
 from spotball_adapters.replies.json_text import json_answers
-from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
+from spotball_adapters.replies.plain_text import first_turn, is_continued, plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
 from spotball_core.grid import Grid
 
@@ -70,11 +70,18 @@ def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
 
     Examples:
         >>> parse_strictly("Reasoning: They look left.\\nCell: **d-4**", Grid.standard())
-        Parsed(cell='D4', reasoning='They look left.', problem=None)
+        Parsed(cell='D4', reasoning='They look left.', problem=None, continued=False)
         >>> parse_strictly("The ball is near the player in D4.", Grid.standard()).problem
         'no answer'
     """
-    original, text = text, without_thinking(text)
+    visible = without_thinking(text)
+    first = first_turn(visible, lambda part: _parse(part, grid, part, "stop").cell is not None)
+    result = _parse(first, grid, text, finish if first == visible else "stop")
+    return replace(result, continued=is_continued(first, visible))
+
+
+def _parse(text: str, grid: Grid, original: str, finish: Finish) -> Parsed:
+    """Parse a text without hidden reasoning; `original` is the whole reply."""
     plain_text = plain(text)
     unfinished = finish in ("length", "filtered")
     objects = _objects(text, grid)

@@ -74,7 +74,24 @@ def tokenize(text: str, mentions: Sequence[CellMention]) -> Tokens:
             roles.append("C" if mention.cell else "X")
             starts.append(mention.start)
             place = mention.end
-    return Tokens(_resolve("".join(roles)), starts, cells)
+    return _without_brackets(Tokens(_resolve("".join(roles)), starts, cells))
+
+
+# "The answer is (D5)": after a word that introduces a cell, brackets have no meaning. "The keeper (D5)" is an aside.
+_IN_BRACKETS = re.compile(r"(?<=[zagmqbfst])\(([CX])\)")
+
+
+def _without_brackets(tokens: Tokens) -> Tokens:
+    """Return the tokens without brackets that surround only a cell and follow a word that introduces it."""
+    brackets = {place for match in _IN_BRACKETS.finditer(tokens.roles) for place in (match.start(), match.end() - 1)}
+    if not brackets:
+        return tokens
+    kept = [number for number in range(len(tokens.roles)) if number not in brackets]
+    return Tokens(
+        "".join(tokens.roles[number] for number in kept),
+        [tokens.starts[number] for number in kept],
+        {new: tokens.cells[old] for new, old in enumerate(kept) if old in tokens.cells},
+    )
 
 
 def _roles(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:

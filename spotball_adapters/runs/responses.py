@@ -47,6 +47,7 @@ class ParsedReplies:
         changes: replies that are parsed differently than last time.
         new: number of replies that were parsed for the first time.
         policy: the policy used for parsing.
+        continued: number of replies with invented turns of a conversation, which were ignored.
     """
 
     rows: pl.DataFrame
@@ -54,6 +55,7 @@ class ParsedReplies:
     changes: tuple[ReparsedReply, ...]
     new: int
     policy: ParsePolicy
+    continued: int = 0
 
 
 def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy | None = None) -> ParsedReplies:
@@ -73,11 +75,13 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     readings: dict[tuple[str, str, str, int], tuple[str | None, str | None]] = {}
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     changes: list[ReparsedReply] = []
+    continued = 0
     for name, prompt in identity.items():
         if not name.startswith(PROMPT):
             continue
         for sport, image, sample, text, finish in store.finals(name.removeprefix(PROMPT), prompt["questions"]):
             read = parse_reply(text, grids[sport, image], policy=policy, finish=finish)
+            continued += read.continued
             key = (sport, image, name.removeprefix(PROMPT), sample)
             readings[key] = now = (read.cell, read.problem)
             if before.get(key, now) != now:
@@ -89,7 +93,7 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
     rows = pl.DataFrame(columns, schema={c: pl.Int64 if c == "sample" else pl.String for c in COLUMNS})
     problems = Counter(problem for _, problem in readings.values() if problem)
     return ParsedReplies(
-        rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy
+        rows, dict(problems.most_common()), tuple(changes), len(readings.keys() - before.keys()), policy, continued
     )
 
 

@@ -9,11 +9,12 @@ def plural(n: float, noun: str) -> str:
     """Format a number with a noun, in the singular or the plural.
 
     Examples:
-        >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess")
-        ('1 image', '7,500 responses', '2 guesses')
+        >>> plural(1, "image"), plural(7500, "response"), plural(2, "guess"), plural(3, "reply")
+        ('1 image', '7,500 responses', '2 guesses', '3 replies')
     """
-    ending = "" if n == 1 else "es" if noun.endswith("s") else "s"
-    return f"{n:,.10g} {noun}{ending}"
+    if n != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("ly") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{n:,.10g} {noun}"
 
 
 def span(values: Sequence[int], noun: str) -> str:

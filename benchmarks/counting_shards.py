@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def count(folder: Path, out: str, files: list[Path], *options: str) -> list[str]:
-    """Return the command that counts files to `out` in the folder."""
+    """Return the command that counts files and writes the counts to the file `out` in the folder."""
     known = ["--scenes", str(folder / "scenes.jsonl"), "--out", str(folder / out), "--quiet"]
     return [sys.executable, "-m", "spotball_core", "count", *map(str, files), *known, *options]
 

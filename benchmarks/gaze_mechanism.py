@@ -93,7 +93,7 @@ def draw(kind: str, number: int) -> Truth:
 
 
 def choices(truth: Truth, frame: pl.DataFrame, prompts: int, generator: np.random.Generator) -> IntArray:
-    """Return the chosen places, shape (n_photos, prompts)."""
+    """Return the positions of the chosen objects in their row, shape (n_photos, prompts)."""
     n, gaze, head = (frame[name].to_numpy()[:, None] for name in ("n_objects", "gaze", "head"))
     # A free head turns part of the way to the gaze target.
     head = np.where(np.isnan(head), (n - 1) / 2 + TURN * (gaze - (n - 1) / 2), head)

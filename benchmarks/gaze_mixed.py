@@ -86,7 +86,7 @@ COMPARED = dict(zip(GLMER, (PLAIN, SHARES), strict=True))
 
 
 def trials() -> pl.DataFrame:
-    """Return synthetic trials. The combination of objects affects only wrongness."""
+    """Return synthetic trials. The combination of objects affects only the outcome `wrongness`."""
     draw = np.random.default_rng(3)
     stimulus, prompt = (index.ravel() for index in np.mgrid[:STIMULI, :PROMPTS])
     view, proximity, distance, most = (draw.integers(3, size=STIMULI)[stimulus] for _ in range(4))

@@ -73,7 +73,7 @@ class Known:
         self.settings = settings
 
     def process(self, items: Sequence[Item]) -> Outcome:
-        """Return each item with the known ball of the item whose id its own id begins with."""
+        """Return each item with its known ball, which is stored under the first 24 characters of the item's id."""
         return Outcome(tuple(replace(item, boxes=(self.balls[item.id[:24]],)) for item in items))
 
 

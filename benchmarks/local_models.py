@@ -80,7 +80,7 @@ def requests(images: int, samples: int, tokens: int) -> list[Request]:
 
 
 def ours(model: Path, asked: list[Request]) -> tuple[float, int]:
-    """Return the provider's seconds without loading the model, and its number of simultaneous replies."""
+    """Return the provider's time in seconds without loading the model, and its number of simultaneous replies."""
     provider = Transformers(Access(model=str(model)))
 
     async def ask() -> float:
@@ -97,7 +97,7 @@ def ours(model: Path, asked: list[Request]) -> tuple[float, int]:
 
 
 def plain(model: Path, asked: list[Request], tokens: int) -> float:
-    """Return the seconds of a loop over `generate`, one reply at a time."""
+    """Return the time in seconds of a loop that calls `generate` for one reply at a time."""
     local = loaded(str(model))
     start = time.perf_counter()
     for request in asked:
@@ -110,7 +110,7 @@ def plain(model: Path, asked: list[Request], tokens: int) -> float:
 
 
 def vllm(model: Path, asked: list[Request], tokens: int) -> float:
-    """Return the seconds of vLLM for all images and replies at once."""
+    """Return the time in seconds that vLLM takes for all images and replies in one call."""
     from vllm import LLM, SamplingParams
 
     engine = LLM(str(model), max_model_len=4096)

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def crowd(rng: np.random.Generator, n: int) -> FloatArray:
-    """Return synthetic people: on each image, most guesses are in a few neighboring cells."""
+    """Return the distributions of synthetic people: on each image, most guesses are in a few neighboring cells."""
     grid = Grid.standard()
     middle = rng.uniform([64, 60], [576, 300], size=(n, 1, 2))
     spread = rng.uniform(40, 110, size=(n, 1))
@@ -59,7 +59,7 @@ def crowd(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def others(rng: np.random.Generator, people: FloatArray) -> dict[str, FloatArray]:
-    """Return distributions that are far from people. Respondents are mixtures of people and one of these."""
+    """Return distributions that are far from people. Each respondent is a mixture of people and one of these."""
     center = np.exp(-(Grid.standard().center_distances ** 2) / (2 * 100**2))
     sharp = people[rng.permutation(len(people))] ** 2
     return {
@@ -71,7 +71,7 @@ def others(rng: np.random.Generator, people: FloatArray) -> dict[str, FloatArray
 
 
 def at_distance(people: FloatArray, other: FloatArray, distance: float) -> FloatArray:
-    """Return the mixture at a mean distance from people: W(people, (1 - t) people + t other) is t W(people, other)."""
+    """Return the mixture with this mean distance: W(people, (1 - t) people + t other) equals t W(people, other)."""
     t = distance / float(wasserstein(other, people).mean())
     if not 0 <= t <= 1:
         raise ValueError(f"no mixture is {distance} px from people")
@@ -86,7 +86,7 @@ def sampled(rng: np.random.Generator, shares: FloatArray, n: int) -> FloatArray:
 
 def errors(kind: str, distance: float, simulations: int) -> dict[str, dict[str, float]]:
     """Return, by number of responses, the mean error of the plain and of the matched distance, and the
-    latter's spread.
+    standard deviation of the latter.
     """
     out = {}
     for n in SIZES:

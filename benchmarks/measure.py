@@ -23,7 +23,7 @@ def figure(
 
     Names must be the same in every run, because figures are compared by name with earlier ones.
     """
-    value = float(value)  # convert NumPy numbers, because JSON cannot encode their comparisons
+    value = float(value)  # convert NumPy numbers, because JSON cannot encode NumPy booleans
     goal = f"at least {at_least:g}" if at_least is not None else f"below {below:g}" if below is not None else ""
     met = None
     if at_least is not None:
@@ -76,7 +76,7 @@ class Usage:
 
 
 def process(command: Sequence[str], *, env: Mapping[str, str] | None = None, accept: Collection[int] = (0,)) -> Usage:
-    """Run a process and return its resources. It may write bytecode, as an installed package does.
+    """Run a process and return its time and memory. It may write bytecode, as an installed package does.
 
     Raises:
         CalledProcessError: if its exit status is not accepted. Its output is shown.

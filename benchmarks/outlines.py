@@ -112,7 +112,7 @@ def share_of_box(scene: Scene) -> float:
 
 
 def cells(scenes: Any) -> dict[str, float]:
-    """Return the mean share of an image's cells that count as near a player, and as overlapping one."""
+    """Return the mean share of cells in an image that count as near a player, and as overlapping a player."""
     known = [scene for scene in scenes if scene.players]
     return {
         "near": float(np.mean([near_player_mask(scene, scene.layout)[0].mean() for scene in known])),

@@ -58,7 +58,7 @@ FLOORS = {
 
 
 def place_of(frame: FrameType | None) -> str:
-    """Return the topic of a stack."""
+    """Return the topic of a call stack."""
     while frame is not None:
         code = frame.f_code
         here = f"{code.co_filename}:{code.co_name}"

@@ -31,7 +31,7 @@ read_counts(sys.argv[1], read_scenes(sys.argv[2]))
 
 
 def reading(rows: int, folder: Path) -> Usage:
-    """Return the resources for reading this number of rows."""
+    """Return the time and memory for reading this number of rows."""
     path, known = folder / "responses.parquet", folder / "scenes.jsonl"
     write(path, rows, FULL)
     write_scenes(scenes(), known)

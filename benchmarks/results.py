@@ -78,7 +78,7 @@ class Move:
 
     @property
     def word(self) -> str:
-        """Return an assessment: new, better, worse or moved, or an empty string within the noise."""
+        """Return an assessment: new, better, worse or moved, or an empty string if the change is within the noise."""
         if self.before is None:
             return "new"
         if self.ratio is None:
@@ -176,7 +176,7 @@ def summary(results: Sequence[Result]) -> list[str]:
 
 
 def show(results: Sequence[Result], kept: Mapping[str, Result]) -> None:
-    """Print all figures with the stored ones, and the summary."""
+    """Print each measurement next to its stored value, and then the summary."""
     from rich.console import Console
     from rich.table import Table
 

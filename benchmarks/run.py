@@ -100,7 +100,7 @@ def read_kept(file: Path) -> dict[str, Result]:
 
 
 def write_kept(kept: Mapping[str, Result], new: Iterable[Result], file: Path) -> None:
-    """Store new results together with those of other benchmarks. Failed results replace nothing."""
+    """Store new results together with those of other benchmarks. Failed results do not replace stored ones."""
     together = {**kept, **{result.name: result for result in new if result.finished}}
     records = [asdict(together[name]) for name in sorted(together)]
     file.write_text(json.dumps(records, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -121,7 +121,7 @@ def job_of(folder: Path, url: str, requests: int, concurrency: int) -> SceneJob:
 
 
 async def by_runner(folder: Path, url: str, requests: int, concurrency: int) -> None:
-    """Send all requests with the runner, into a new store."""
+    """Send all requests with the runner, which writes the replies to a new store."""
     job = job_of(folder, url, requests, concurrency)
     with tempfile.TemporaryDirectory(dir=folder) as out, ReplyStore(Path(out)) as store:
         pictures = job.pictures(folder / "pictures")
@@ -157,7 +157,7 @@ async def by_httpx(folder: Path, url: str, requests: int, concurrency: int) -> N
 
 
 def throughputs(folder: Path, requests: int, concurrency: int) -> dict[str, tuple[float, float]]:
-    """Return requests per second and CPU milliseconds per request of both ways, the best of alternating rounds."""
+    """Return requests per second and CPU milliseconds per request of runner and httpx, the best of all rounds."""
     best = {"runner": (0.0, np.inf), "httpx": (0.0, np.inf)}
     with serving(SECONDS) as url:
         for _ in range(ROUNDS):

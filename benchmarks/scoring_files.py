@@ -34,7 +34,7 @@ SCENES = scenes()
 
 
 def scanned(path: Path) -> pl.LazyFrame:
-    """Return a file's rows as a user would scan them."""
+    """Return a file as a lazy Polars frame, as a user would scan it."""
     scan = {".csv": pl.scan_csv, ".jsonl": pl.scan_ndjson, ".parquet": pl.scan_parquet}[path.suffix]
     return scan(path, **({"infer_schema": False} if path.suffix == ".csv" else {}))
 

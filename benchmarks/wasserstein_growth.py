@@ -27,7 +27,7 @@ SECONDS = 0.2
 
 
 def pairs(grid: Grid, support: int, n: int) -> tuple[Array, Array]:
-    """Return random shares on `support` cells of the grid, chosen independently for both sides."""
+    """Return random shares on `support` cells of the grid, chosen independently for the two sides of each pair."""
     draw = np.random.default_rng(0)
     rows = np.zeros((2 * n, grid.n_cells))
     chosen = draw.random(rows.shape).argsort(axis=1)[:, :support]

@@ -147,7 +147,7 @@ SLOW: dict[str, Way] = {"scipy.optimize.linprog": by_linprog, "scipy.stats.wasse
 
 
 def times_of(ways: dict[str, Way], p: Array, q: Array, rounds: int, tolerance: float) -> dict[str, float]:
-    """Return the time per pair of each way in microseconds. All must return the same result."""
+    """Return the time per pair of each method in microseconds. All methods must return the same result."""
     expected = WAYS["one core"](p, q)
     for name, way in ways.items():
         np.testing.assert_allclose(way(p, q), expected, rtol=tolerance, atol=tolerance, err_msg=name)
@@ -156,7 +156,7 @@ def times_of(ways: dict[str, Way], p: Array, q: Array, rounds: int, tolerance: f
 
 
 def compare(case: Case, pairs: int) -> None:
-    """Print a case's ratios to `ot.emd2`."""
+    """Print how many times as fast as `ot.emd2` each method is for a case."""
     times = times_of(WAYS, *case(np.random.default_rng(SEED), pairs), ROUNDS, 1e-9)
     for name in list(WAYS)[1:]:
         figure(

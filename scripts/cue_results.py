@@ -71,7 +71,7 @@ def results(dataset: Path, *, mirrors: int, simulations: int) -> dict[str, Any]:
 
 
 def distances(scoring: Scoring, people: Group) -> dict[str, Any]:
-    """Return the matched Wasserstein distance to people of each baseline.
+    """Return the matched Wasserstein distance of each baseline to people.
 
     One of them is the social baseline with held-out weights.
     """

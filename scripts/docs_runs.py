@@ -176,7 +176,7 @@ def _run(path: str, text: str, work: Path) -> list[str]:
 
 
 def _commands(block: Block) -> str:
-    """Run the commands of a block and return what they print, errors too."""
+    """Run the commands of a block and return their output, including error output."""
     lines = [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]
     done = subprocess.run(
         ["sh", "-c", "\n".join(lines)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

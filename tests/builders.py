@@ -23,10 +23,10 @@ SCENES = "scenes.jsonl"
 _DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _SIGNS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters=_DIRECTIONS + "/\\")
 IDENTIFIERS = st.text(_SIGNS, min_size=1, max_size=6).map(str.strip).filter(lambda name: name not in ("", ".", ".."))
-"""Valid names of sports and images."""
+"""Strategy for valid names of sports and images."""
 
 PATHS = st.lists(IDENTIFIERS.map(lambda name: f"_{name}"), min_size=1, max_size=3).map("/".join)
-"""Valid image paths; not all valid paths are generated."""
+"""Strategy for valid image paths. It does not generate all of them."""
 
 
 def scene(image: str, sport: str = "soccer", *, size: tuple[int, int] = (640, 360), **fields: Any) -> Scene:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 THOROUGH = os.environ.get("SPOTBALL_TESTS") == "thorough"
-"""Whether tests have their full size, as in `make test-all`; in `make test`, Hypothesis tries a quarter of it."""
+"""Whether tests have their full size, as in `make test-all`. `make test` tries a quarter of Hypothesis's examples."""
 
 
 def examples(thorough: int) -> int:
-    """Return the number of examples of a property for which `make test-all` tries `thorough` examples."""
+    """Return the number of examples to try for a property: `thorough` in `make test-all`, a quarter in `make test`."""
     return thorough if THOROUGH else max(thorough // 4, 5)
 
 
@@ -30,12 +30,12 @@ settings.load_profile("project")
 ROOT = Path(__file__).parents[1]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A background job of a shell ignores Ctrl-C, and the processes that tests start and interrupt would inherit that.
+    # A shell's background job ignores Ctrl-C. Processes that tests start and then interrupt would also ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the documentation builds first: they take minutes, and at the end only one worker would be busy."""
+    """Run the documentation builds first, because they take minutes, in which the other workers can run other tests."""
     items.sort(key=lambda item: "docs" not in item.keywords)
 
 
@@ -62,13 +62,13 @@ def _published(variable: str, name: str, *files: str) -> Path:
 
 @pytest.fixture(scope="session")
 def real_release() -> Path:
-    """Return the published release."""
+    """Return the folder of the published release."""
     return _published("SPOTBALL_RELEASE", "spot-the-ball-release", "data")
 
 
 @pytest.fixture(scope="session")
 def other_ground_truth() -> dict[str, Path]:
-    """Return the ground truth of the other two sports."""
+    """Return the ground-truth files of basketball and volleyball, by sport."""
     names = {"basketball": "bb_gt.csv", "volleyball": "vball_gt.csv"}
     folder = _published("SPOTBALL_GROUND_TRUTH", "ground-truth", *names.values())
     return {sport: folder / name for sport, name in names.items()}
@@ -76,5 +76,5 @@ def other_ground_truth() -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def gaze_data() -> Path:
-    """Return the published gaze data."""
+    """Return the folder of the published gaze data."""
     return _published("SPOTBALL_GAZE", "gaze", "stimuli_main.csv")

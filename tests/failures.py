@@ -15,11 +15,11 @@ from spotball_core.errors import InputError, SpotballError
 def raises(
     kind: type[SpotballError] | tuple[type[SpotballError], ...], where: str
 ) -> Iterator[pytest.ExceptionInfo[SpotballError]]:
-    """Check that the block raises an error of this kind with this code and location.
+    """Check that the block raises an error of this class with this code and location.
 
     Args:
-        kind: the class of the error.
-        where: `code`, `code:field` or `code:field:line`. For an `InputError`, one of its problems must agree.
+        kind: the expected class of the error.
+        where: `code`, `code:field` or `code:field:line`. For an `InputError`, at least one of its problems must match.
     """
     with pytest.raises(kind) as caught:
         yield caught
@@ -38,6 +38,6 @@ def locations(error: SpotballError) -> set[str]:
 
 
 def codes(printed: str) -> list[str]:
-    """Return the codes at the ends of the lines that a command printed."""
+    """Return the error codes at the ends of the lines that a command printed."""
     endings = (line.rpartition(" [")[2].removesuffix("]") for line in printed.splitlines() if line.endswith("]"))
     return [ending for ending in endings if ending in CODES]

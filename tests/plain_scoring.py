@@ -74,7 +74,7 @@ def shares(cells: Iterable[int]) -> dict[int, float]:
 
 
 def transport(scene: Scene, p: Mapping[int, float], q: Mapping[int, float]) -> float:
-    """Return equation 3, solved as a linear program over the cells with mass."""
+    """Return the Wasserstein distance (equation 3), solved as a linear program over the cells with probability mass."""
     sources, sinks = sorted(p), sorted(q)
     cost = [distance(scene, one, other) for one in sources for other in sinks]
     rows = [[float(i == j) for j in range(len(sources)) for _ in sinks] for i in range(len(sources))]
@@ -95,7 +95,7 @@ def transport_1d(scene: Scene, p: Mapping[int, float], q: Mapping[int, float]) -
 
 
 def top_k(p: Mapping[int, float], truth: set[int]) -> float:
-    """Return the probability that a ball cell is among the k most named cells, over all ways to break ties."""
+    """Return the probability that a ball cell is among the k most frequent cells, over all ways to break ties."""
     k = min(TOP_K, len(p))
     ranks = sorted(p.values(), reverse=True)
     sure = {cell for cell, v in p.items() if v > ranks[k - 1] + 1e-12}
@@ -161,7 +161,7 @@ class Plain:
         return by_name[name]()
 
     def metric(self, name: str, images: Sequence[Key]) -> tuple[float | None, float | None, int]:
-        """Return the value, the standard deviation over images, and the number of images; repeated images count."""
+        """Return the value, the standard deviation over images, and the number of images, including repetitions."""
         if name in ("accuracy", "near_player_rate", "overlap_rate"):
             return self._over_responses(name, images)
         if name in POOLED:
@@ -174,7 +174,7 @@ class Plain:
         return mean, spread, len(values)
 
     def without_each(self, name: str, images: Sequence[Key]) -> list[float]:
-        """Return the metric without each image that has a value, and NaN where the metric is undefined."""
+        """Return the metric with each image that has a value excluded in turn; NaN where the metric is undefined."""
         entering = [key for key in images if name in POOLED or self.metric(name, [key])[0] is not None]
         values = (self.metric(name, [other for other in entering if other != key])[0] for key in entering)
         return [math.nan if value is None else value for value in values]

@@ -107,7 +107,7 @@ def write_release(folder: str | Path, seed: int = 0) -> Path:
 
 
 def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Write one file of the release."""
+    """Write a CSV file of the release."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

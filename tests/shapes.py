@@ -8,7 +8,7 @@ from spotball_core.grid import Grid
 
 
 def cells(grid: Grid) -> list[tuple[shapely.Point, shapely.Polygon]]:
-    """Return the center and the area of each cell."""
+    """Return the center of each cell as a point, and its area as a polygon."""
     wide, high = grid.width / grid.cols, grid.height / grid.rows
     found = []
     for row in range(grid.rows):

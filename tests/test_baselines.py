@@ -1,4 +1,4 @@
-"""Test baselines: distributions against cases worked by hand and plain loops, and responses against distributions."""
+"""Test baselines: distributions against hand-computed values and plain loops, and responses against distributions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def scene(image: int, cells: Any = None, *, sport: str = "soccer", grid: Grid = 
 
 
 class TestDistributions:
-    def test_baselines_are_listed_in_order_with_descriptions(self) -> None:
+    def test_baselines_registry_lists_all_baselines_in_order_with_descriptions(self) -> None:
         assert list(BASELINES) == ["uniform", "center", "nearest-player", "prior", "oracle", "social"]
         assert all(record.name == name and record.description for name, record in BASELINES.items())
 
@@ -52,14 +52,14 @@ class TestDistributions:
         sizes=st.lists(st.tuples(st.integers(1, 900), st.integers(1, 900)), min_size=1, max_size=4),
         seed=st.integers(0, 99),
     )
-    def test_every_distribution_sums_to_one_or_is_nan(
+    def test_baseline_distributions_sum_to_one_or_are_nan_without_an_answer(
         self, name: str, rows: int, cols: int, sizes: list[tuple[int, int]], seed: int
     ) -> None:
         rng = np.random.default_rng(seed)
         scenes = []
         for i, (width, height) in enumerate(sizes):
             grid = Grid(rows, cols, width, height)
-            # Boxes may lie far outside the image: the mass must not underflow because of a detector's error.
+            # Detectors may return boxes far outside the image. The probabilities must not underflow to 0 in this case.
             corners = np.sort(rng.uniform(-50, 50, (rng.integers(0, 4), 2, 2)) * [width, height], axis=1).reshape(-1, 4)
             cells = [grid.label(int(cell)) for cell in rng.integers(0, grid.n_cells, rng.integers(0, 3))] or None
             sport = ("soccer", "volleyball")[int(rng.integers(2))]
@@ -74,13 +74,13 @@ class TestDistributions:
             else:
                 assert np.isnan(row).all()
 
-    def test_uniform_oracle_and_prior_match_values_by_hand(self) -> None:
+    def test_distributions_of_uniform_oracle_and_prior_equal_hand_computed_values(self) -> None:
         scenes = [scene(1, ["A1", "B1"]), scene(2), scene(3, ["B2"])]
         assert baseline_distributions("uniform", scenes).tolist() == [[0.25] * 4] * 3
         oracle = baseline_distributions("oracle", scenes)
         assert oracle[::2].tolist() == [[0.5, 0, 0.5, 0], [0, 0, 0, 1]]
         assert np.isnan(oracle[1]).all()
-        # The prior of an image does not use its own ball.
+        # The prior of an image does not use the ball in this image.
         scenes = [scene(1, ["A1", "B1"]), scene(2, ["A1"]), scene(3, ["B2"])]
         assert baseline_distributions("prior", scenes).tolist() == [
             [1 / 2, 0, 0, 1 / 2],  # A1 of image 2, B2 of image 3
@@ -88,7 +88,7 @@ class TestDistributions:
             [2 / 3, 0, 1 / 3, 0],  # A1 and B1 of image 1, A1 of image 2
         ]
 
-    def test_prior_uses_only_its_sport_and_answers_images_without_ground_truth(self) -> None:
+    def test_prior_baseline_uses_only_balls_of_the_same_sport_and_answers_images_without_ground_truth(self) -> None:
         volleyball = [scene(1, ["B2"], sport="volleyball"), scene(2, ["A2"], sport="volleyball", control=True)]
         scenes = [scene(1, ["A1"]), scene(2), *volleyball, scene(1, sport="tennis")]
         assert baseline_distributions("prior", scenes).tolist() == [
@@ -99,7 +99,7 @@ class TestDistributions:
             [0.25] * 4,
         ]
 
-    def test_center_matches_a_truncated_gaussian(self) -> None:
+    def test_center_baseline_equals_a_truncated_gaussian_integrated_over_each_cell(self) -> None:
         grid = Grid(3, 4, 120, 90)
         (row,) = baseline_distributions("center", [scene(1, grid=grid)])
         gaussian = stats.truncnorm(-0.5 / 0.15, 0.5 / 0.15, loc=0.5, scale=0.15)
@@ -109,7 +109,7 @@ class TestDistributions:
             assert row[index] == pytest.approx(expected, rel=1e-9)
 
     @given(rows=st.integers(1, 9), cols=st.integers(1, 9))
-    def test_center_is_symmetric_and_decreases_outward(self, rows: int, cols: int) -> None:
+    def test_center_baseline_is_symmetric_and_decreases_from_the_center_outward(self, rows: int, cols: int) -> None:
         (row,) = baseline_distributions("center", [scene(1, grid=Grid(rows, cols, 640, 360))])
         table = row.reshape(rows, cols)
         np.testing.assert_allclose(table, table[::-1], rtol=1e-9)
@@ -118,8 +118,8 @@ class TestDistributions:
             half = table[:, (cols - 1) // 2 :: -1]
             assert (np.diff(half, axis=1) < 0).all()
 
-    def test_nearest_player_matches_values_by_hand_and_has_no_answer_without_players(self) -> None:
-        # The player fills A1, of 10 x 10 px. Its distance is 5 to the centers of A2 and B1, and 5 * sqrt(2) to B2.
+    def test_nearest_player_baseline_equals_hand_computed_values_and_is_nan_without_players(self) -> None:
+        # The player's box is cell A1 (10 x 10 px). It is 5 px from the centers of A2 and B1, and 5 * sqrt(2) from B2's.
         scenes = [scene(1, players=[[0, 0, 10, 10]]), scene(2), scene(3, players=[])]
         distributions = baseline_distributions("nearest-player", scenes)
         scale = 0.04 * math.sqrt(20**2 + 20**2)
@@ -132,7 +132,9 @@ class TestDistributions:
         boxes=st.lists(st.tuples(*[st.integers(0, 600)] * 2, *[st.integers(0, 200)] * 2), min_size=1, max_size=5),
         width=st.integers(100, 1000),
     )
-    def test_nearest_player_decreases_with_the_distance(self, boxes: list[tuple[int, ...]], width: int) -> None:
+    def test_nearest_player_baseline_does_not_increase_with_the_distance_from_players(
+        self, boxes: list[tuple[int, ...]], width: int
+    ) -> None:
         grid = Grid(4, 5, width, 360)
         players = [[x, y, x + w, y + h] for x, y, w, h in boxes]
         other = scene(2, players=[[0, 0, 1, 1]], grid=Grid(4, 5, 50, 50))
@@ -148,7 +150,7 @@ class TestDistributions:
             elif distances[i] == distances[j]:
                 assert row[i] == pytest.approx(row[j], rel=1e-12)
 
-    def test_baselines_accept_mixed_image_sizes_but_not_mixed_grid_shapes(self) -> None:
+    def test_baseline_distributions_accept_mixed_image_sizes_and_reject_mixed_grid_shapes(self) -> None:
         scenes = [scene(1, grid=Grid(2, 2, 20, 20)), scene(2, grid=Grid(2, 2, 90, 60))]
         assert baseline_distributions("uniform", scenes).shape == (2, 4)
         with raises(OptionError, "different-grids"):
@@ -205,7 +207,7 @@ class TestResponses:
         assert counts.table.filter(respondent="oracle", image="2")["cell"].to_list() == [None]
 
     @pytest.mark.parametrize("name", BASELINES)
-    def test_baseline_responses_follow_the_distribution(self, name: str) -> None:
+    def test_baseline_responses_follow_the_distribution_of_the_baseline(self, name: str) -> None:
         scenes = standard_scenes()
         samples = 20_000
         rows = baseline_responses(scenes, [name], samples=samples, seed=5)
@@ -222,7 +224,7 @@ class TestResponses:
                 assert stats.chisquare(observed[kept], expected[kept]).pvalue > 1e-3
 
     def test_baseline_responses_differ_between_scenes_with_equal_distributions(self) -> None:
-        """Check that scenes with equal distributions, and samples of one scene, do not all get the same cells."""
+        """Check that neither scenes with equal distributions nor samples of one scene all get the same cells."""
         scenes = standard_scenes()
         rows = baseline_responses(scenes, samples=40)
         sequences = [tuple(cells_of(rows, "uniform", one)) for one in scenes]
@@ -231,7 +233,7 @@ class TestResponses:
         a, b = generator_for(0, "a", "bc"), generator_for(0, "ab", "c")
         assert a.random() != b.random()
 
-    def test_baseline_responses_depend_on_the_seed(self) -> None:
+    def test_baseline_responses_are_equal_for_the_same_seed_and_differ_for_another_seed(self) -> None:
         scenes = standard_scenes()
         first = baseline_responses(scenes, seed=0)
         assert first.equals(baseline_responses(scenes, seed=0))
@@ -241,8 +243,8 @@ class TestResponses:
         assert drawn.equals(baseline_responses(scenes, seed=np.random.default_rng(3)))
         assert not drawn.equals(baseline_responses(scenes, seed=generator))
 
-    def test_baseline_responses_can_be_repeated_from_seed_and_names(self) -> None:
-        """Check that a reader with the seed can repeat the draws on any machine without the library."""
+    def test_baseline_responses_can_be_reproduced_from_seed_and_names_without_the_library(self) -> None:
+        """Check that the draws can be reproduced from the seed on any machine, with NumPy but without this library."""
         rows = baseline_responses([scene(163, grid=Grid.standard())], ["uniform"], samples=9, seed=7)
         digest = hashlib.sha256(b'["uniform", "soccer", "163"]').hexdigest()
         random = np.random.default_rng([7, int(digest, 16)]).random(9)
@@ -271,7 +273,7 @@ def posed() -> tuple[Scene, ...]:
 
 
 class TestCommand:
-    def test_command_writes_responses_next_to_the_scenes(self, tmp_path: Path) -> None:
+    def test_baselines_command_writes_responses_of_all_baselines_next_to_the_scenes(self, tmp_path: Path) -> None:
         scenes = [*standard_scenes(), scene(9, grid=Grid.standard())]
         write_scenes(scenes, tmp_path / "scenes.jsonl")
         done = spotball("baselines", tmp_path, "--samples", "4", "--seed", "3")
@@ -283,7 +285,7 @@ class TestCommand:
         assert "oracle has no answer for 1 of 5 images" in done.stderr
         assert "nearest-player has no answer for 1 of 5 images" in done.stderr
 
-    def test_command_with_name_and_out_writes_only_the_given_file(self, tmp_path: Path) -> None:
+    def test_baselines_command_with_name_and_out_writes_only_the_given_file(self, tmp_path: Path) -> None:
         write_scenes(standard_scenes(), tmp_path / "scenes.jsonl")
         out = tmp_path / "elsewhere" / "b.csv"
         done = spotball("baselines", tmp_path, "--name", "center, uniform", "--samples", "2", "--out", out, "--quiet")
@@ -300,7 +302,7 @@ class TestCommand:
             (None, "scenes.jsonl", ["missing-file"]),
         ],
     )
-    def test_command_with_an_invalid_option_or_without_scenes_fails_and_writes_nothing(
+    def test_baselines_command_with_an_invalid_option_or_without_scenes_fails_and_writes_nothing(
         self, tmp_path: Path, arguments: list[str] | None, value: str, expected: list[str]
     ) -> None:
         if arguments is not None:
@@ -314,12 +316,12 @@ class TestCommand:
 
 
 class TestSocial:
-    def test_social_weights_match_the_documented_fit(self) -> None:
+    def test_social_baseline_weights_equal_the_documented_weights_fitted_to_people(self) -> None:
         found = json.loads((ROOT / "docs/assets/cues.json").read_text(encoding="utf-8"))["report"]
         (people,) = (group for group in found["groups"] if group["respondent"] == "human")
         assert {one["key"]: float(f"{one['per_unit']:.3g}") for one in people["weights"]} == SOCIAL_WEIGHTS
 
-    def test_social_is_a_conditional_logit_of_the_cue_scores(self, posed: tuple[Scene, ...]) -> None:
+    def test_social_baseline_equals_a_conditional_logit_of_the_cue_scores(self, posed: tuple[Scene, ...]) -> None:
         scores = cue_scores(posed, SOCIAL_WEIGHTS).values
         for place, row in enumerate(baseline_distributions("social", posed)):
             utility = [
@@ -329,14 +331,14 @@ class TestSocial:
             expected = np.exp(np.array(utility) - max(utility))
             assert row == pytest.approx(expected / expected.sum())
 
-    def test_social_does_not_use_the_ball_of_the_image_itself(self, posed: tuple[Scene, ...]) -> None:
+    def test_social_baseline_does_not_use_the_ball_of_the_predicted_image(self, posed: tuple[Scene, ...]) -> None:
         before = baseline_distributions("social", posed)
         moved = {**posed[3].model_dump(), "ball_box": (0, 0, 20, 20), "ball_cells": None}
         after = baseline_distributions("social", [*posed[:3], Scene.model_validate(moved), *posed[4:]])
         assert after[3] == pytest.approx(before[3], abs=1e-9)
         assert after[4] != pytest.approx(before[4], abs=1e-6)
 
-    def test_social_is_closest_to_respondents_that_follow_bodies(self) -> None:
+    def test_social_baseline_is_closest_of_three_baselines_to_synthetic_people_who_use_body_cues(self) -> None:
         scenes = synthetic_poses([one for one in synthetic_scenes(90) if one.sport == "synthetic-soccer"])
         people = cue_responses(scenes, {"people": {"location": 1.0, "feet": 0.8, "head": 0.8}}, samples=200)
         rows = baseline_responses(scenes, ["social", "nearest-player", "center"], samples=200)
@@ -344,7 +346,7 @@ class TestSocial:
         distances = {group.respondent: group.metrics["wasserstein_matched"].value for group in report.groups}
         assert min(distances, key=lambda name: distances[name] if name != "people" else math.inf) == "social"
 
-    def test_social_answers_a_scene_with_only_a_grid(self) -> None:
+    def test_social_baseline_of_a_scene_with_only_a_grid_peaks_in_the_center(self) -> None:
         (row,) = baseline_distributions("social", [Scene(sport="a", image="1", grid=Grid.standard())])
         assert row.sum() == pytest.approx(1)
         assert row.reshape(6, 10).argmax() in (24, 25, 34, 35)

@@ -1,4 +1,4 @@
-"""Test that every store of this project reports damage when it is opened, and does not start over."""
+"""Test that opening a damaged SQLite file of this project raises an error and does not create a new file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.damage import DAMAGES
 from tests.failures import raises
 
 Use = Callable[[Path], Any]
-"""Open the store of a folder, and return a context manager."""
+"""A function that opens the store in a folder and returns a context manager."""
 
 
 def _peeked(folder: Path) -> Any:
@@ -43,12 +43,12 @@ STORES: Mapping[str, tuple[str, Use, Use]] = {
     "review": (REVIEW, ReviewStore, ReviewStore),
     "cache": (CACHE, lambda folder: Cache(folder / CACHE, Tiny()), _peeked_cache),
 }
-"""Map names to the file in the folder, how to open it for writing, and how to open it for reading."""
+"""The path of each store in its folder, and the functions that open it for writing and for reading, by name."""
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("store", STORES)
-def test_open_of_a_damaged_store_is_an_error_and_leaves_the_file_unchanged(
+def test_opening_a_damaged_store_raises_damaged_store_error_and_leaves_the_file_unchanged(
     tmp_path: Path, store: str, damage: str
 ) -> None:
     name, write, look = STORES[store]

@@ -65,7 +65,7 @@ def test_demo_writes_the_documented_files_and_prints_the_report_and_the_next_com
 
 
 @pytest.mark.slow
-def test_printed_score_command_gives_the_report_and_demo_again_overwrites_only_its_files(
+def test_score_command_printed_by_demo_writes_the_same_report_and_a_second_demo_writes_identical_files(
     done: Done, tmp_path: Path
 ) -> None:
     folder, first = done
@@ -83,7 +83,9 @@ def test_printed_score_command_gives_the_report_and_demo_again_overwrites_only_i
 
 
 @pytest.mark.slow
-def test_demo_without_matplotlib_writes_no_pictures_and_deletes_old_ones(done: Done, tmp_path: Path) -> None:
+def test_demo_without_matplotlib_writes_no_pictures_and_deletes_those_of_an_earlier_run(
+    done: Done, tmp_path: Path
+) -> None:
     # Pictures of an earlier run would not match the new numbers.
     folder, _ = done
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
@@ -105,7 +107,7 @@ def test_demo_quiet_prints_only_the_summary(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["scenes.jsonl", "README.txt"])
-def test_demo_into_a_folder_with_other_files_or_into_a_file_or_with_a_negative_seed_fails(
+def test_demo_fails_and_writes_nothing_if_out_has_other_files_or_is_a_file_or_the_seed_is_negative(
     tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / name

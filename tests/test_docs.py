@@ -47,13 +47,13 @@ SEARCHES = {
     "glossary": "glossary.html",
     "supported models": "supported-models.html",
 }
-"""Search words of readers, and the first page of the search results."""
+"""Words that readers may search for, and the page that should be the first search result."""
 
 CUT_OFF = """() => [...document.querySelectorAll(".md-content :is(pre > code, .md-typeset__scrollwrap, .formula, img)")]
     .filter(element => element.scrollWidth > element.clientWidth + 1
         || element.getBoundingClientRect().right > innerWidth)
     .map(element => element.innerText.slice(0, 80))"""
-"""JavaScript that lists the parts that are wider than the page."""
+"""JavaScript that returns the start of each code block, table, formula and image that is wider than the page."""
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,9 +65,9 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the documentation strictly; the build fails if a page loads anything from a network.
+    """Build the documentation with warnings as errors; the build also fails if a page loads anything from a network.
 
-    Test processes that run at the same time share one site.
+    Test processes that run in parallel share one built site.
     """
     import fcntl
 
@@ -87,7 +87,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def public_homes() -> set[str]:
-    """Return each public name with the module that defines it."""
+    """Return the full name of each public name: the module that documents it, a dot, and the name."""
     homes = set()
     for name in spotball_core.__all__:
         value = getattr(spotball_core, name)
@@ -99,7 +99,7 @@ def public_homes() -> set[str]:
 
 @pytest.mark.docs
 @pytest.mark.timeout(2400)  # includes the build of the site
-def test_site_has_all_commands_public_names_formulas_and_notebooks(site: Path) -> None:
+def test_built_site_contains_all_commands_public_names_formulas_and_notebooks(site: Path) -> None:
     pages = {file.relative_to(site).as_posix(): file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
     formulas = pages["reference/metrics.html"]
     assert "<math" in formulas
@@ -133,7 +133,7 @@ def test_site_has_all_commands_public_names_formulas_and_notebooks(site: Path) -
         text for page in pages.values() for text in re.findall(r'data-copy="([^"]*)"', page) if "$ spot" in text
     ]
 
-    # Each command of the FAQ printed a message.
+    # Each command in the FAQ must have printed an error, a warning or a message about missing replies.
     answers = re.findall(r'data-copy="[^"]*"><pre><span></span><code>(.*?)</code>', pages["faq.html"], re.DOTALL)
     assert len(answers) > 10
     message = re.compile(r"^(error:|warning:|.* replies are missing:)", re.MULTILINE)
@@ -141,7 +141,7 @@ def test_site_has_all_commands_public_names_formulas_and_notebooks(site: Path) -
 
 
 def commands() -> set[str]:
-    """Return every command, including the commands of groups, as `--help` lists them."""
+    """Return every command, including subcommands, as `--help` lists them."""
     found = set()
     for name in listed():
         inner = listed(name)
@@ -160,7 +160,7 @@ def listed(*words: str) -> list[str]:
 @pytest.mark.browser
 @pytest.mark.docs
 @pytest.mark.timeout(2400)  # includes the build of the site
-def test_pages_fit_phone_and_laptop_and_search_finds_the_expected_pages(site: Path) -> None:
+def test_built_pages_fit_phone_and_laptop_screens_and_search_lists_the_expected_page_first(site: Path) -> None:
     with served(site) as address, launched() as browser:
         asked: list[str] = []
         page = browser.new_page(viewport={"width": PHONE, "height": 800})
@@ -205,7 +205,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_readme_commands_run(tmp_path: Path) -> None:
+def test_readme_shell_commands_succeed_and_print_the_output_in_the_readme(tmp_path: Path) -> None:
     lines = [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
     assert any(line.startswith("spotball score") for line in lines)
     assert [line for line in lines if line.startswith("spotball gen ")] == ["spotball gen run --demo --out items"]
@@ -220,7 +220,7 @@ def test_readme_commands_run(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "items/card.json").read_text(encoding="utf-8"))["items"]) == 3
 
 
-def test_readme_figures_match_the_replication_results() -> None:
+def test_readme_figures_equal_the_stored_replication_results() -> None:
     text = " ".join(README.split())
     items = stored().items
     matches = sum(item.status == "match" for item in items)
@@ -239,7 +239,7 @@ def test_readme_figures_match_the_replication_results() -> None:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_readme_finding_matches_compare(real_release: Path) -> None:
+def test_readme_accuracies_of_people_and_gemini_equal_the_results_of_compare(real_release: Path) -> None:
     release = import_release(str(real_release))
     (contrast,) = load(release.responses, release.scenes, reference="human").compare("gemini/cot", "human").contrasts
     accuracy = contrast.metrics["accuracy"]
@@ -256,7 +256,7 @@ def test_readme_finding_matches_compare(real_release: Path) -> None:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_stored_replication_results_match_replicate(real_release: Path) -> None:
+def test_stored_replication_results_equal_a_new_replication_of_the_release(real_release: Path) -> None:
     """Check the stored results; `python scripts/replication_results.py RELEASE` updates them."""
 
     def figures(found: Replication) -> list[tuple[object, ...]]:
@@ -268,14 +268,14 @@ def test_stored_replication_results_match_replicate(real_release: Path) -> None:
     assert figures(stored()) == figures(results(real_release))
 
 
-def test_results_page_explains_the_causes_of_mismatches() -> None:
+def test_results_page_has_a_table_row_for_each_cause_of_a_replication_mismatch() -> None:
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     causes = {cause(item) for item in stored().items if item.status == "mismatch"}
     assert len(causes) == 3
     assert [name for name in causes if f"\n| {name} | " not in page] == []
 
 
-def test_readme_python_prints_the_values_in_its_comments_and_analyzes_a_dataset(
+def test_readme_python_code_prints_the_values_in_its_comments_and_analyzes_a_dataset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -290,7 +290,7 @@ def test_readme_python_prints_the_values_in_its_comments_and_analyzes_a_dataset(
     assert (tmp_path / "report" / "report.html").is_file()
 
 
-def test_readme_picture_matches_its_script(tmp_path: Path) -> None:
+def test_readme_picture_is_nearly_equal_to_the_picture_that_its_script_draws(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     import numpy as np
     from PIL import Image
@@ -318,7 +318,7 @@ def shown() -> Iterator[tuple[str, str]]:
 
 
 def what_is_wrong(line: str) -> str | None:
-    """Return the first unknown command or option of a line, without running the command."""
+    """Return a message about the unknown command or options in a line, or None. The command is not run."""
     words = itertools.takewhile(lambda word: not re.match(r"[|>&]|2>", word), shlex.split(line, comments=True))
     _, *rest = words
     command = typer.main.get_command(app)
@@ -337,7 +337,7 @@ def what_is_wrong(line: str) -> str | None:
 
 
 def test_commands_and_options_on_pages_exist_and_the_cheat_sheet_has_every_command() -> None:
-    """Check also the commands that no test runs, because they need a key, weights or people."""
+    """Check also the commands that no test runs because they need an API key, model weights or participants."""
     lines = list(shown())
     assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
     assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
@@ -347,7 +347,7 @@ def test_commands_and_options_on_pages_exist_and_the_cheat_sheet_has_every_comma
     assert [name for name in names if not any(line.startswith(f"{name} ") for line in on_sheet)] == []
 
 
-def test_glossary_is_sorted_and_defines_the_terms_of_the_project() -> None:
+def test_glossary_is_sorted_and_defines_the_main_terms_of_the_project() -> None:
     text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
     terms = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert terms == sorted(terms, key=str.lower)

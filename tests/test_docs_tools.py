@@ -47,14 +47,14 @@ hidden: int = "text"
 
 
 class TestTypes:
-    def test_modules_joins_the_blocks_of_a_session(self) -> None:
+    def test_modules_joins_code_blocks_of_the_same_session_into_one_module(self) -> None:
         (first, first_shown), (second, second_shown) = docs_types.modules(PAGE)
         assert (first.splitlines()[3], first.splitlines()[9]) == ("name = open", "number: int = name")
         assert (first_shown, second_shown) == ({10}, {16, 17, 18, 19})
         assert second.splitlines()[15] == "from spotball_core import Grid, Scene"
 
     @pytest.mark.slow
-    def test_check_errors_name_the_page_and_its_line(self, tmp_path: Path) -> None:
+    def test_check_reports_type_errors_with_the_page_and_its_line(self, tmp_path: Path) -> None:
         page = tmp_path / "page.md"
         page.write_text(PAGE, encoding="utf-8")
         first, of_pyright, second, third = [line for line in docs_types.check([page]) if ": error: " in line]
@@ -65,7 +65,7 @@ class TestTypes:
         assert third.startswith(f"{page}:19: error: Unexpected keyword argument")
 
     @pytest.mark.slow
-    def test_pyright_ignores_types_unknown_from_untyped_libraries(self, tmp_path: Path) -> None:
+    def test_pyright_ignores_unknown_types_in_modules_that_import_untyped_libraries(self, tmp_path: Path) -> None:
         code = "import dask.dataframe\n\nfound = []\nfound.append(dask.dataframe.read_csv('a.csv').columns)\n"
         Path(tmp_path, "untyped.py").write_text(code, encoding="utf-8")
         Path(tmp_path, "typed.py").write_text("found = []\nfound.append(1)\nabs()\n", encoding="utf-8")
@@ -73,14 +73,14 @@ class TestTypes:
         assert [(name, line) for name, line, _ in errors] == [("typed.py", 2), ("typed.py", 3)]
         assert "reportUnknownMemberType" in errors[0][2]
 
-    def test_pages_finds_the_pages_with_code(self) -> None:
+    def test_pages_returns_the_readme_and_more_than_15_pages_with_code(self) -> None:
         shown = [path for path in docs_types.pages() if docs_types.modules(path.read_text(encoding="utf-8"))]
         assert len(shown) > 15
         assert ROOT / "README.md" in shown
 
 
 def block(language: str, text: str, attributes: str = "", classes: str = "") -> str:
-    """Return a block of code as HTML of the theme; copied commands must not contain its highlighting tags."""
+    """Return a code block as the theme's HTML, with a highlighting tag that copied commands must not contain."""
     code = text.replace("&", "&amp;").replace("<", "&lt;").replace("spotball", '<span class="n">spotball</span>')
     return (
         f'<div class="language-{language} {classes}highlight"{attributes}>'
@@ -89,19 +89,19 @@ def block(language: str, text: str, attributes: str = "", classes: str = "") -> 
 
 
 class TestCopies:
-    def test_commands_and_python_are_copied_without_prompt_and_output(self) -> None:
+    def test_commands_of_and_mark_copies_remove_prompts_and_output_from_copied_code(self) -> None:
         assert commands_of("$ a \\\n  b\nout\n$ c\n") == "a \\\n  b\nc"
         assert commands_of(">>> if x:\n...     y\n...\nout\n>>> z\n") == "if x:\n    y\n\nz"
         text = "$ spotball <a> &\nout"
         copied = block("text", text, ' data-copy="spotball &lt;a&gt; &amp;"')
         assert mark_copies(f"<p>x</p>{block('text', text)}<p>y</p>") == f"<p>x</p>{copied}<p>y</p>"
-        # The output of Python has no copy button.
+        # The output of a Python block has no copy button.
         page = f"{block('python', 'f()')}\n{block('text', '3')}"
         assert mark_copies(page) == f"{block('python', 'f()')}\n{block('text', '3', classes='no-copy ')}"
         assert mark_copies(block("pycon", "3")) == block("pycon", "3", classes="no-copy ")
 
     @pytest.mark.parametrize("page", [block("bash", "spotball demo"), block("text", "a file"), "<p>no code</p>"])
-    def test_mark_copies_leaves_other_blocks_unchanged(self, page: str) -> None:
+    def test_mark_copies_leaves_pages_without_prompts_unchanged(self, page: str) -> None:
         assert mark_copies(page) == page
 
 
@@ -121,7 +121,7 @@ class TestLinks:
             ('<a href="https://example.org/x">x</a>', 0),
         ],
     )
-    def test_page_loads_lists_only_elements_loaded_from_a_network(self, element: str, n: int) -> None:
+    def test_page_loads_contains_only_addresses_that_a_browser_loads_from_a_network(self, element: str, n: int) -> None:
         assert len(Page(f"<p>{element}</p>").loads) == n
 
     def test_malformed_returns_only_invalid_addresses(self) -> None:
@@ -130,7 +130,9 @@ class TestLinks:
         invalid.append("https://a.org/b c")
         assert malformed([*valid, *invalid]) == invalid
 
-    def test_check_site_reports_loads_and_bad_links_and_lists_external_links(self, tmp_path: Path) -> None:
+    def test_check_site_reports_network_loads_and_malformed_links_and_writes_the_list_of_external_links(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / "index.html").write_text('<a href="https://example.org">x</a><a href="sub/page.html">y</a>')
         (tmp_path / "sub/page.html").write_text('<a href="https://example.org">x</a>')
@@ -162,7 +164,7 @@ class TestNotebooks:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
-    def test_notebook_runs_with_figures_and_without_warnings(self, file: Path, tmp_path: Path) -> None:
+    def test_notebook_runs_without_warnings_and_shows_a_figure_and_text(self, file: Path, tmp_path: Path) -> None:
         nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
         pytest.importorskip("ipykernel")
         notebook = nbformat.read(file, as_version=4)
@@ -175,7 +177,7 @@ class TestNotebooks:
         assert any(said)
         assert not [text for text in said if re.search(r"\bnan\b", text)]
 
-    def test_as_markdown_converts_a_notebook_with_outputs(self) -> None:
+    def test_as_markdown_converts_text_code_and_outputs_of_a_notebook(self) -> None:
         nbformat = pytest.importorskip("nbformat")
         pytest.importorskip("nbclient")
         from scripts.docs_notebooks import as_markdown
@@ -198,7 +200,7 @@ class TestNotebooks:
 
 
 class TestArchitecture:
-    def test_architecture_picture_has_every_layer_of_the_contracts(self) -> None:
+    def test_architecture_picture_shows_every_layer_of_the_import_contracts(self) -> None:
         drawn = re.findall(r'<span title="([^"]+)">(\w+)</span>', architecture.picture())
         names = [name for layers in architecture.layers().values() for layer in layers for name in layer]
         assert sorted(name for _, name in drawn) == sorted(names)
@@ -206,15 +208,15 @@ class TestArchitecture:
         assert all(title for title, _ in drawn)
 
     @pytest.mark.slow
-    def test_find_your_way_lists_every_module(self) -> None:
+    def test_find_your_way_lists_every_module_and_docstrings_begin_with_a_complete_sentence(self) -> None:
         text = architecture.find_your_way()
         modules = [file for package in architecture.PACKAGES for file in architecture.modules(package)]
         assert len(modules) > 400
         assert text.count("\n| `") == sum(file.name != "__init__.py" for file in modules)
         assert all(architecture.first_line(file).endswith((".", "?", ".)")) for file in modules)
 
-    def test_import_linter_reports_a_broken_contract(self, tmp_path: Path) -> None:
-        """Check that an import from a higher layer fails `make lint`."""
+    def test_import_linter_fails_if_a_module_imports_from_a_higher_layer(self, tmp_path: Path) -> None:
+        """Check that `make lint` fails if a module imports from a higher layer."""
         shutil.copytree(ROOT / "spotball_gen", tmp_path / "spotball_gen", ignore=shutil.ignore_patterns("__pycache__"))
         for package in ("spotball_core", "spotball_adapters"):
             (tmp_path / package).symlink_to(ROOT / package)

@@ -36,7 +36,7 @@ ERRORS = (
 )
 
 
-def test_every_code_has_an_explanation_in_alphabetical_order_and_is_used_by_an_error() -> None:
+def test_error_codes_have_explanations_in_alphabetical_order_and_each_is_used_in_the_source() -> None:
     assert list(EXPLANATIONS) == sorted(CODES)
     assert all(all(explanation) for explanation in EXPLANATIONS.values())
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in CODES)
@@ -51,7 +51,7 @@ def test_pickled_error_keeps_message_code_and_location(error: SpotballError) -> 
     assert (str(read), read.to_dict()) == (str(error), error.to_dict())
 
 
-def test_error_without_a_code_has_the_code_of_its_class_at_the_end_of_its_message() -> None:
+def test_error_without_an_explicit_code_has_the_code_of_its_class_and_with_codes_appends_it() -> None:
     codes_of_classes = ["failed", "invalid-option", "output-exists", "out-of-memory", "missing-extra", "unknown-image"]
     assert [error.code for error in ERRORS] == codes_of_classes
     assert DistributionError("negative").code == "invalid-distribution"
@@ -59,7 +59,7 @@ def test_error_without_a_code_has_the_code_of_its_class_at_the_end_of_its_messag
     assert ERRORS[0].with_codes() == "nothing works [failed]"
 
 
-def test_input_error_has_the_location_of_its_first_problem_and_the_code_of_each() -> None:
+def test_input_error_has_the_location_of_its_first_problem_and_keeps_the_code_of_each_problem() -> None:
     error = InputError([PROBLEM, OTHER])
     assert (error.code, error.file, error.field, error.line) == ("unknown-image", "a.csv", "image", 3)
     assert codes(error.with_codes()) == ["unknown-image", "missing-file"]
@@ -70,7 +70,7 @@ def test_input_error_has_the_location_of_its_first_problem_and_the_code_of_each(
     assert [problem.code for problem in InputError(problems).problems] == ["invalid-cell", "invalid-value"]
 
 
-def test_command_with_format_json_prints_the_error_as_json(tmp_path: Path) -> None:
+def test_score_command_with_format_json_prints_its_error_as_json(tmp_path: Path) -> None:
     for option in (["--format", "json"], ["--format=json"]):
         done = spotball("score", tmp_path / "none.csv", "--scenes", tmp_path / "scenes.jsonl", *option)
         error = json.loads(done.stdout)["error"]

@@ -152,13 +152,13 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
 
 
 @pytest.mark.docs
-def test_published_schemas_are_up_to_date() -> None:
+def test_published_json_schemas_equal_those_generated_from_the_code() -> None:
     published = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert published == texts(), "run `make schemas`"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_json_schema_is_valid_and_has_its_name_its_version_and_descriptions(name: str) -> None:
+def test_json_schema_is_valid_and_states_its_name_its_version_and_descriptions_of_its_parts(name: str) -> None:
     schema = json_schema(name)
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == f"urn:spotball-core:schema:v1:{name}"
@@ -217,7 +217,7 @@ SPOILED: dict[str, list[Callable[[Any], Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_written_files_match_their_schema_and_incomplete_or_invalid_ones_do_not(
+def test_written_files_match_their_json_schema_and_incomplete_or_invalid_files_do_not(
     name: str, demo: Path, batch: Path, tmp_path: Path
 ) -> None:
     check = validator(name)
@@ -257,7 +257,7 @@ SCENE_CHECK = validator("scene")
 
 
 @given(SCENES)
-def test_every_scene_matches_its_schema(scene: Scene) -> None:
+def test_scene_with_random_fields_matches_the_json_schema_of_scenes(scene: Scene) -> None:
     SCENE_CHECK.validate(json.loads(scene.model_dump_json()))
 
 
@@ -265,7 +265,7 @@ def test_every_scene_matches_its_schema(scene: Scene) -> None:
     st.sampled_from(["response", "scene"]),
     st.dictionaries(st.sampled_from(["sport", "image", "kind"]), st.none() | st.integers() | st.text(max_size=3)),
 )
-def test_record_accepts_the_values_that_its_schema_accepts(name: str, fields: dict[str, Any]) -> None:
+def test_scene_and_response_accept_all_values_that_their_json_schemas_accept(name: str, fields: dict[str, Any]) -> None:
     """Check that a record can be read if its schema accepts it and its names are not blank."""
     of_scene = {"width": 640, "height": 360, "grid": {"rows": 6, "cols": 10}}
     of_response = {"respondent": "a", "kind": "model"}
@@ -274,7 +274,7 @@ def test_record_accepts_the_values_that_its_schema_accepts(name: str, fields: di
         (Scene if name == "scene" else Response).model_validate(instance)
 
 
-def test_schema_command_prints_or_writes_a_schema_or_lists_all_schemas(tmp_path: Path) -> None:
+def test_schema_command_prints_or_writes_a_schema_lists_all_schemas_and_rejects_an_unknown_name(tmp_path: Path) -> None:
     done = spotball("schema", "scene")
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == json_schema("scene")

@@ -67,7 +67,7 @@ def stored(node: ast.AST) -> Iterator[str]:
 
 
 def changed(node: ast.AST) -> ast.expr | None:
-    """Return the object that a statement or call changes in place, reduced to the name that leads to it."""
+    """Return the object that a statement or call changes in place, without subscripts and attributes."""
     target: ast.expr | None = None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
         target = node.func.value
@@ -79,7 +79,7 @@ def changed(node: ast.AST) -> ast.expr | None:
 
 
 def faults(tree: ast.Module) -> Iterator[str]:
-    """Yield the changes of global state by functions of a module, except of the environment."""
+    """Yield the statements that change global state, except environment variables, or use a global generator."""
     ours = module_names(tree)
     for function in functions(tree):
         local = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)} | set(stored(function))
@@ -130,7 +130,7 @@ def test_no_function_changes_module_state() -> None:
 
 
 @pytest.mark.slow
-def test_cached_functions_and_modules_that_change_the_environment_are_listed() -> None:
+def test_caches_lists_all_cached_functions_and_environment_lists_all_modules_that_set_variables() -> None:
     assert {f"{name_of(path)}:{name}" for path in FILES for name in caches(tree_of(path))} == CACHES.keys()
     assert {name_of(path) for path in FILES if sets_environment(tree_of(path))} == ENVIRONMENT.keys()
 

@@ -28,7 +28,7 @@ grids = st.builds(Grid, rows=st.integers(1, 13), cols=st.integers(1, 13), width=
 
 @st.composite
 def boxes(draw: st.DrawFn, grid: Grid) -> tuple[float, float, float, float]:
-    """Draw boxes inside, on cell edges, without area, partly or completely outside, and larger than the image."""
+    """Draw boxes inside the image, on cell edges, without area, partly or completely outside, or larger than it."""
 
     def interval(size: float, parts: int) -> tuple[float, float]:
         edges = st.integers(-1, parts + 1).map(lambda edge: edge * size / parts)
@@ -52,7 +52,7 @@ INVALID += [{side: pixels} for side in ("width", "height") for pixels in (0, -1,
 
 
 class TestLabels:
-    def test_labels_continue_row_by_row_after_z_and_zz(self) -> None:
+    def test_grid_labels_name_the_row_after_z_aa_and_the_row_after_zz_aaa(self) -> None:
         names = ["".join(letters) for n in (1, 2, 3) for letters in itertools.product(string.ascii_uppercase, repeat=n)]
         assert names[26] == "AA"
         assert names[702] == "AAA"
@@ -79,7 +79,7 @@ class TestLabels:
     @pytest.mark.parametrize(
         "cell", ["D5", "5D", "d5", "5d", " D 5 ", "\tD5\n", "D05", (4, 5), 34, np.int64(34), (np.int32(4), np.int64(5))]
     )
-    def test_every_spelling_of_a_cell_is_accepted(self, cell: str | int | tuple[int, int]) -> None:
+    def test_position_index_and_label_accept_every_spelling_of_a_cell(self, cell: str | int | tuple[int, int]) -> None:
         assert STANDARD.position(cell) == (4, 5)
         assert STANDARD.index(cell) == 34
         assert STANDARD.label(cell) == "D5"
@@ -89,7 +89,7 @@ class TestLabels:
         "text",
         ["", " ", "D", "5", "D-5", "D5E", "5D5", "D5.0", "D,5", "Ä5", "D٥", "D5\x00", "A" + "9" * 5000, "A" * 5000],
     )
-    def test_text_that_is_not_a_label_raises_grid_error(self, text: str) -> None:
+    def test_parse_label_and_index_of_text_that_is_not_a_label_raise_grid_error(self, text: str) -> None:
         for parse in (parse_label, STANDARD.index):
             with raises(GridError, "invalid-cell"):
                 parse(text)
@@ -120,7 +120,7 @@ class TestLabels:
         with raises(GridError, f"invalid-grid:{field}"):
             Grid(**{"rows": 6, "cols": 10, "width": 640, "height": 360, **bad})
 
-    def test_standard_grid_is_the_grid_of_the_paper(self) -> None:
+    def test_standard_grid_has_6_x_10_cells_and_640_x_360_pixels(self) -> None:
         assert str(STANDARD) == "6x10@640x360"
         assert (STANDARD.n_cells, STANDARD.cell_width, STANDARD.cell_height) == (60, 64.0, 60.0)
         assert STANDARD.cell_area == 64 * 60
@@ -137,7 +137,7 @@ class TestLabels:
 
 class TestDistances:
     @pytest.mark.parametrize("grid", GRIDS, ids=str)
-    def test_centers_rectangles_and_distances_match_plain_loops(self, grid: Grid) -> None:
+    def test_grid_centers_rectangles_and_distances_equal_plain_loops(self, grid: Grid) -> None:
         wide, high = grid.width / grid.cols, grid.height / grid.rows
         centers, rectangles = [], []
         for row in range(grid.rows):
@@ -155,7 +155,9 @@ class TestDistances:
         np.testing.assert_allclose(grid.center_distances, [math.dist(c, middle) for c in centers], rtol=1e-9, atol=1e-9)
 
     @given(grid=grids)
-    def test_distances_are_symmetric_and_zero_only_on_the_diagonal_or_in_the_middle(self, grid: Grid) -> None:
+    def test_distances_are_symmetric_and_0_only_for_equal_cells_and_center_distances_are_0_only_in_the_middle(
+        self, grid: Grid
+    ) -> None:
         np.testing.assert_array_equal(grid.distances, grid.distances.T)
         np.testing.assert_array_equal(grid.distances == 0, np.eye(grid.n_cells, dtype=bool))
         assert grid.distances.max() <= grid.diagonal
@@ -178,7 +180,7 @@ class TestDistances:
 
 
 class TestPoints:
-    def test_cell_at_the_edges_of_cells_and_of_the_image(self) -> None:
+    def test_cell_at_a_shared_edge_is_the_cell_right_or_below_and_at_the_image_edge_the_last_cell(self) -> None:
         under = math.nextafter(64, 0)
         for x, y, cell in (
             (0, 0, "A1"),
@@ -202,7 +204,9 @@ class TestPoints:
             (-math.inf, 0),
         ],
     )
-    def test_point_outside_the_image_has_no_cell(self, x: float, y: float) -> None:
+    def test_indices_at_a_point_outside_the_image_is_minus_1_and_cell_at_raises_grid_error(
+        self, x: float, y: float
+    ) -> None:
         assert STANDARD.indices_at(x, y) == -1
         with raises(GridError, "outside-grid"):
             STANDARD.cell_at(x, y)
@@ -215,7 +219,9 @@ class TestPoints:
             assert grid.indices_at(*grid.centers.T).tolist() == list(range(grid.n_cells))
 
     @given(x=st.floats(0, 640), y=st.floats(0, 360))
-    def test_indices_at_on_the_standard_grid_matches_division(self, x: float, y: float) -> None:
+    def test_indices_at_on_the_standard_grid_equals_coordinates_divided_by_the_cell_size(
+        self, x: float, y: float
+    ) -> None:
         row, col = min(int(y // 60), 5), min(int(x // 64), 9)
         assert STANDARD.indices_at(x, y) == row * 10 + col
 
@@ -282,7 +288,7 @@ class TestBoxes:
         assert_like_shapely(STANDARD, box)
 
     @given(grid=grids)
-    def test_box_over_the_image_covers_each_cell_completely(self, grid: Grid) -> None:
+    def test_box_as_large_as_the_image_or_larger_covers_each_cell_completely(self, grid: Grid) -> None:
         for margin in (0, 1.5):
             box = (-margin, -margin, grid.width + margin, grid.height + margin)
             assert (grid.box_shares(box) == 1.0).all()
@@ -308,16 +314,16 @@ class TestBoxes:
             with pytest.raises(GridError):
                 measure(box)  # type: ignore[arg-type]
 
-    def test_cells_in_a_box_returns_covered_shares(self) -> None:
+    def test_cells_in_a_box_returns_the_covered_share_of_each_cell_above_min_share(self) -> None:
         grid = Grid(2, 2, 20, 20)
-        # 10 x 10 cells; the box covers 5 x 10, 2 x 10, 5 x 1 and 2 x 1 of them.
+        # Cells have 10 x 10 pixels. The box covers 5 x 10, 2 x 10, 5 x 1 and 2 x 1 pixels of the four cells.
         box = (5, 0, 12, 11)
         assert grid.cells_in(box) == pytest.approx({"A1": 0.5, "A2": 0.2, "B1": 0.05, "B2": 0.02})
         assert list(grid.cells_in(box, min_share=0.2)) == ["A1"]
         assert list(grid.cells_in(box, min_share=0.03)) == ["A1", "A2", "B1"]
         assert grid.cells_in((5, 5, 5, 15)) == {}
 
-    def test_masked_boxes_are_missing_and_partly_masked_values_raise_grid_error(self) -> None:
+    def test_box_shares_treat_masked_boxes_as_missing_and_partly_masked_values_raise_grid_error(self) -> None:
         boxes = np.array([[0, 0, 64, 60], [64, 0, 128, 60]])
         masked = np.ma.array(boxes, mask=[[True] * 4, [False] * 4])
         np.testing.assert_array_equal(STANDARD.box_shares(masked), STANDARD.box_shares([[math.nan] * 4, boxes[1]]))
@@ -358,7 +364,7 @@ class TestMaps:
         width=st.integers(1, 9),
         seed=st.integers(0, 2**32 - 1),
     )
-    def test_pool_map_of_any_resolution_agrees_with_loop(
+    def test_pool_of_a_map_of_any_resolution_equals_a_plain_loop(
         self, rows: int, cols: int, height: int, width: int, seed: int
     ) -> None:
         array = np.random.default_rng(seed).normal(size=(height, width))
@@ -379,14 +385,14 @@ class TestMaps:
         assert Grid(2, 2, 100, 100).pool([[0, 2, 0], [0, 4, 0], [0, 0, 8]]).tolist() == [2.0, 2.0, 1.0, 9.0]
         assert Grid(2, 4, 100, 100).pool([[8.0]]).tolist() == [1.0] * 8
 
-    def test_pool_several_maps_keeps_leading_axes(self) -> None:
+    def test_pool_of_several_maps_keeps_leading_axes(self) -> None:
         maps = np.random.default_rng(0).random((2, 3, 7, 11))
         pooled = STANDARD.pool(maps)
         assert pooled.shape == (2, 3, 60)
         for place in np.ndindex(2, 3):
             assert pooled[place] == pytest.approx(STANDARD.pool(maps[place]), rel=1e-12)
 
-    def test_pool_tensor_with_gradients_is_pooled(self) -> None:
+    def test_pool_accepts_a_bfloat16_tensor_with_gradients(self) -> None:
         torch = pytest.importorskip("torch")
         tensor = torch.ones(12, 30, dtype=torch.bfloat16, requires_grad=True)
         assert STANDARD.pool(tensor).tolist() == [6.0] * 60

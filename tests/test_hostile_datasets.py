@@ -30,7 +30,7 @@ Change = Callable[[dict[str, Any]], object]
 
 @pytest.fixture(scope="module")
 def good_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create the folder that each test copies, because writing images takes long."""
+    """Create a folder once that each test copies, because writing its images takes long."""
     folder = tmp_path_factory.mktemp("good")
     rng = np.random.default_rng(0)
     images = folder / "data" / "images"
@@ -70,7 +70,7 @@ def outside(place: Path) -> dict[str, bytes | None]:
 
 
 def changed(place: Path, change: Change) -> None:
-    """Change the second scene."""
+    """Apply a change to the second scene of the dataset."""
     path = place / "data/scenes.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     change(rows[1])
@@ -78,7 +78,7 @@ def changed(place: Path, change: Change) -> None:
 
 
 def refused(place: Path, *arguments: str) -> str:
-    """Return the error message of a command, and check that it does not change or show files outside the dataset."""
+    """Check that a command fails and does not change or show files outside the dataset. Return its error message."""
     before = outside(place)
     done = here(*(str(place / part[1:]) if part.startswith("@") else part for part in arguments))
     assert done.returncode == 2, said(done)
@@ -99,7 +99,7 @@ def shows_secret(path: Path) -> bool:
 
 
 SERVICE = ("--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:9/v1", "--out", "@out")
-"""Options for a service that is not reachable; commands check the images before they call it."""
+"""Options for a model server that is not reachable; commands check the images before they send requests to it."""
 READING = {
     "score": ("score", "@data"),
     "compare": ("compare", "@data", "--a", "human", "--b", "model"),
@@ -141,7 +141,9 @@ TEXTS: dict[str, Change] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("command", {**READING, **LOOKING})
 @pytest.mark.parametrize("text", TEXTS)
-def test_command_with_names_or_paths_outside_the_dataset_fails(place: Path, command: str, text: str) -> None:
+def test_command_that_reads_scenes_fails_if_a_name_or_path_is_invalid_or_leads_outside_the_dataset(
+    place: Path, command: str, text: str
+) -> None:
     changed(place, TEXTS[text])
     message = refused(place, *{**READING, **LOOKING}[command])
     assert f"{place / 'data/scenes.jsonl'}:2: " in message
@@ -161,18 +163,20 @@ FILES: dict[str, Callable[[Path, Path], object]] = {
     "folder": lambda image, _: image.mkdir(),
     "link to nothing": lambda image, _: image.symlink_to("gone.png"),
 }
-"""Functions that create something else in place of an image."""
+"""Functions that replace a deleted image with something that is not a file in the dataset."""
 
 
 def planted(place: Path, what: str, file: str = f"data/images/{NAMES[1]}.png") -> None:
-    """Replace an image, by default the second one, with something else."""
+    """Replace an image, by default the second one, with the entry of `FILES` of this name."""
     (place / file).unlink()
     FILES[what](place / file, place)
 
 
 @pytest.mark.parametrize("command", LOOKING)
 @pytest.mark.parametrize("what", FILES)
-def test_command_with_an_image_that_is_not_a_file_in_the_dataset_fails(place: Path, command: str, what: str) -> None:
+def test_command_that_reads_images_fails_if_an_image_is_not_a_file_in_the_dataset(
+    place: Path, command: str, what: str
+) -> None:
     planted(place, what)
     message = refused(place, *LOOKING[command])
     assert "secret" not in message.replace("other/secret.png", "")
@@ -183,14 +187,16 @@ PLANTED = {"baselines": "responses-baselines.jsonl", "gen review": "review.sqlit
 
 
 @pytest.mark.parametrize("command", PLANTED)
-def test_command_does_not_write_through_a_link_out_of_the_dataset(place: Path, command: str) -> None:
+def test_command_that_writes_into_a_dataset_fails_if_its_file_is_a_link_out_of_the_dataset(
+    place: Path, command: str
+) -> None:
     (place / "data" / PLANTED[command]).symlink_to(place / "outside/new.txt")
     message = refused(place, *{**READING, **LOOKING}[command])
     assert codes(message) == ["invalid-path"]
     assert str(place / "data" / PLANTED[command]) in message
 
 
-def test_apply_review_does_not_follow_a_link_out_of_the_dataset(place: Path) -> None:
+def test_apply_review_fails_if_its_backup_file_is_a_link_out_of_the_dataset(place: Path) -> None:
     done = here("gen", "review", str(place / "data"), "--status")
     assert done.returncode == 0, said(done)
     (place / "data/scenes.before-review.jsonl").symlink_to(place / "outside/secret.txt")
@@ -245,7 +251,9 @@ def test_gaze_ask_with_a_photo_that_is_not_a_file_in_the_folder_fails(place: Pat
 
 @pytest.mark.parametrize("field", ["respondent", "prompt", "participant"])
 @pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "a\0b", "b" * 256, "\u202egpj"])
-def test_responses_with_invalid_names_are_an_error(place: Path, field: str, name: str) -> None:
+def test_score_and_report_of_responses_with_control_characters_or_too_long_names_fail(
+    place: Path, field: str, name: str
+) -> None:
     path = place / "data/responses-model.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[1][field] = name

@@ -30,7 +30,7 @@ SCENES = [scene(image, "=soccer") for image in IMAGES]
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write a dataset as CSV whose images and respondents have such names."""
+    """Write a CSV dataset whose images and respondents have names with formulas or markup."""
     folder = tmp_path_factory.mktemp("dataset")
     write_scenes(SCENES, folder / "scenes.jsonl")
     write_responses(answers(), folder / "responses.csv")
@@ -45,10 +45,12 @@ def answers() -> pl.DataFrame:
     )
 
 
-def test_responses_with_hostile_names_are_equal_after_writing_and_reading(dataset: Path, tmp_path: Path) -> None:
+def test_responses_with_formulas_or_markup_in_names_are_equal_after_writing_and_reading(
+    dataset: Path, tmp_path: Path
+) -> None:
     expected = read_counts(answers(), SCENES, participants=True)
     assert read_counts(dataset / "responses.csv", SCENES, participants=True).table.equals(expected.table)
-    # Another reader handles files without quotes, and must give the same result.
+    # A different code path reads CSV files without quotes, and must give the same result.
     plain = answers().drop("reasoning").filter(pl.col("respondent") != "a|b")
     write_responses(plain, tmp_path / "plain.csv")
     assert '"' not in (tmp_path / "plain.csv").read_text()
@@ -58,7 +60,7 @@ def test_responses_with_hostile_names_are_equal_after_writing_and_reading(datase
     assert list(rationales.texts) == list(read_rationales(answers(), SCENES).texts)
 
 
-def test_csv_files_contain_no_formulas_and_values_are_numbers(dataset: Path) -> None:
+def test_csv_output_of_score_and_responses_csv_contain_no_formulas_and_values_stay_numbers(dataset: Path) -> None:
     done = here("score", str(dataset), "--format", "csv", "--bootstrap", "0")
     assert done.returncode == 0, said(done)
     for text in (done.stdout, (dataset / "responses.csv").read_text()):
@@ -71,7 +73,7 @@ def test_csv_files_contain_no_formulas_and_values_are_numbers(dataset: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_text_output_shows_names_with_markup_unchanged(dataset: Path, command: str) -> None:
+def test_text_output_of_score_and_compare_shows_names_with_markup_unchanged(dataset: Path, command: str) -> None:
     pair = ("--a", "[red]x[/red]", "--b", "[/x]") if command == "compare" else ()
     done = here(command, str(dataset), *pair, "--bootstrap", "10")
     assert done.returncode == 0, said(done)
@@ -80,7 +82,7 @@ def test_text_output_shows_names_with_markup_unchanged(dataset: Path, command: s
 
 
 @pytest.mark.parametrize("command", ["score", "compare"])
-def test_markdown_output_shows_names_with_markup_unchanged(dataset: Path, command: str) -> None:
+def test_markdown_output_of_score_and_compare_shows_names_with_markup_as_text(dataset: Path, command: str) -> None:
     pair = ("--a", "<b>x</b>", "--b", "a|b") if command == "compare" else ()
     done = here(command, str(dataset), *pair, "--bootstrap", "10", "--format", "markdown")
     assert done.returncode == 0, said(done)
@@ -92,7 +94,9 @@ def test_markdown_output_shows_names_with_markup_unchanged(dataset: Path, comman
 
 
 @pytest.mark.slow
-def test_terminal_output_has_colors_but_escapes_codes_in_file_names(dataset: Path, tmp_path: Path) -> None:
+def test_score_on_a_terminal_prints_colors_but_escapes_control_codes_in_file_names(
+    dataset: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "a\x1b]0;title\x07.csv"
     path.write_text("image,cell\n4,D5\n")
     status, shown = on_terminal("score", path, "--scenes", dataset / "scenes.jsonl", "--bootstrap", "0")

@@ -35,7 +35,7 @@ FILES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglo
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """Yield the full names of all modules that a file imports, at any place; relative names become absolute."""
+    """Yield the absolute names of all modules that a file imports, including imports inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,7 +59,7 @@ def wrong_imports(path: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_packages_import_only_the_packages_they_may() -> None:
+def test_packages_import_only_the_allowed_packages_of_this_project() -> None:
     assert len(FILES) > 30
     assert {str(path.relative_to(ROOT)): names for path in FILES if (names := wrong_imports(path))} == {}
 
@@ -126,7 +126,7 @@ def heavy_after(code: str) -> list[str]:
 
 
 def not_public() -> dict[str, set[str]]:
-    """Return the classes that are not public, but are in annotations of public names, with those names."""
+    """Return the classes that are not public but occur in annotations of public names, with these public names."""
     found: dict[str, set[str]] = {}
     for public in spotball_core.__all__:
         value = getattr(spotball_core, public)
@@ -192,7 +192,7 @@ class TestPublicNames:
         shown = {path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)", text, re.MULTILINE)}
         assert shown - {"errors", "ReplicatedFigure"} <= set(spotball_core.__all__)
 
-    def test_all_is_sorted_in_dir_and_in_star_imports_and_differs_from_names_of_submodules(self) -> None:
+    def test_all_is_sorted_and_its_names_are_in_dir_and_star_imports_and_are_not_names_of_submodules(self) -> None:
         assert spotball_core.__all__ == sorted(set(spotball_core.__all__))
         assert set(spotball_core.__all__) <= set(dir(spotball_core))
         names: dict[str, object] = {}
@@ -202,10 +202,10 @@ class TestPublicNames:
         submodules = {path.stem for path in (ROOT / "spotball_core").iterdir()}
         assert submodules.isdisjoint(spotball_core.__all__)
 
-    def test_version_matches_the_distribution(self) -> None:
+    def test_version_equals_that_of_the_installed_distribution(self) -> None:
         assert spotball_core.__version__ == importlib.import_module("importlib.metadata").version("spotball-core")
 
     @pytest.mark.parametrize("name", ["nothing", "grid_", "_secret", "Scoring2"])
-    def test_unknown_attribute_raises_attribute_error(self, name: str) -> None:
+    def test_unknown_attribute_of_spotball_core_raises_attribute_error(self, name: str) -> None:
         with pytest.raises(AttributeError, match=f"module 'spotball_core' has no attribute '{name}'"):
             getattr(spotball_core, name)

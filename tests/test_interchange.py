@@ -73,14 +73,14 @@ class TestFrames:
             assert metric.function(MASS, truth).tolist() == plain.tolist()
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_frame_columns_without_cell_names_are_used_in_order_and_missing_cells_have_no_mass(
+    def test_frame_without_cell_names_uses_columns_in_order_and_cells_without_a_column_have_no_mass(
         self, library: str
     ) -> None:
         assert accuracies(FRAMES[library]({f"p{i}": ROWS[:, i] for i in range(60)})) == PLAIN
         assert accuracies(FRAMES[library]({"d5": [2.0], "A1": [1.0]}), ["D5"]) == [pytest.approx(2 / 3)]
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_ambiguous_frame_raises_an_error(self, library: str) -> None:
+    def test_accuracy_of_a_frame_with_ambiguous_columns_or_text_values_raises_an_error(self, library: str) -> None:
         make = FRAMES[library]
         with raises(GridError, "invalid-grid"):
             spotball_core.accuracy(make({"D5": [1], "d5": [1]}), ["D5"])
@@ -93,23 +93,27 @@ class TestFrames:
 
     @pytest.mark.parametrize("library", COLUMNS)
     @given(labels=st.lists(st.sampled_from([*GRID.labels, None]), min_size=1, max_size=8))
-    def test_column_of_labels_matches_the_list(self, library: str, labels: list[str | None]) -> None:
+    def test_values_of_a_column_of_labels_equals_the_list_of_labels(
+        self, library: str, labels: list[str | None]
+    ) -> None:
         column = COLUMNS[library](labels)
         if library in ("pandas", "polars") and all(label is None for label in labels):
-            # Readers of files make a text column of missing values, so use the same type here.
+            # File readers give a column that has only missing values the type text, so use the same type here.
             column = pd.Series(labels, dtype=object) if library == "pandas" else pl.Series(labels, dtype=pl.String)
         assert values_of(column, GRID) == labels
         assert spotball_core.euclidean_error(column, {"D5"}) == pytest.approx(
             spotball_core.euclidean_error(labels, "D5"), nan_ok=True
         )
 
-    def test_columns_of_numbers_and_numbered_columns_match_the_array(self) -> None:
+    def test_accuracy_of_a_number_column_or_a_frame_with_numbered_columns_equals_that_of_the_array(self) -> None:
         for column in (pd.Series(ROWS[0]), pl.Series(ROWS[0])):
             assert spotball_core.accuracy(column, TRUE[0]) == PLAIN[0]
         assert accuracies(pd.DataFrame(ROWS, index=list("wx"))) == PLAIN
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_frame_of_boxes_matches_the_array_and_needs_all_sides(self, library: str) -> None:
+    def test_near_player_rate_of_a_frame_of_boxes_equals_that_of_the_array_and_needs_all_four_sides(
+        self, library: str
+    ) -> None:
         columns = {"y2": BOXES[:, 3], "x1": BOXES[:, 0], "x2": BOXES[:, 2], "y1": BOXES[:, 1]}
         frame = FRAMES[library]({"conf": [0.9, 0.8], **columns})
         assert (
@@ -119,14 +123,14 @@ class TestFrames:
             spotball_core.near_player_rate(MASS, FRAMES[library]({"x1": [1], "x2": [2], "y1": [1]}))
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_score_of_any_frame_matches_score_of_records(self, library: str) -> None:
+    def test_score_of_a_pandas_polars_or_arrow_frame_equals_score_of_response_records(self, library: str) -> None:
         scenes = [Scene(sport="s", image=str(i), grid=GRID, ball_cells=["C5"]) for i in range(3)]
         cells = ["C5", None, "C6"]
         rows = [Response(sport="s", image=str(i), respondent="me", kind="model", cell=cells[i]) for i in range(3)]
         columns = {"sport": ["s"] * 3, "image": ["0", "1", "2"], "respondent": ["me"] * 3, "cell": cells}
         assert score(FRAMES[library](columns), scenes).groups == score(rows, scenes).groups
 
-    def test_frame_of_pandas_works_without_pyarrow(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_frame_of_converts_a_pandas_frame_without_pyarrow(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(values: object, **options: Any) -> pl.DataFrame:
             if isinstance(values, pd.DataFrame):
                 raise ModuleNotFoundError("No module named 'pyarrow'")
@@ -203,7 +207,9 @@ TWICE = pd.DataFrame([["0", "C5", "C6"]], columns=["image", "cell", "cell"])
 
 class TestTypesOfColumns:
     @pytest.mark.parametrize("dtype", ["Int64", "Float64", "Float32", "UInt8"])
-    def test_nullable_pandas_frame_matches_the_array_and_missing_values_are_errors(self, dtype: str) -> None:
+    def test_accuracy_of_a_nullable_pandas_frame_equals_that_of_the_array_and_missing_values_raise_an_error(
+        self, dtype: str
+    ) -> None:
         for names in ([f"p{i}" for i in range(60)], GRID.labels):
             frame = pd.DataFrame(ROWS, columns=list(names)).astype(dtype)
             assert accuracies(frame) == PLAIN
@@ -213,7 +219,9 @@ class TestTypesOfColumns:
                 spotball_core.accuracy(frame, TRUE)
 
     @pytest.mark.parametrize("dtype", ["Int64", "Float64"])
-    def test_nullable_pandas_boxes_match_and_missing_values_are_errors(self, dtype: str) -> None:
+    def test_near_player_rate_of_nullable_pandas_boxes_equals_plain_boxes_and_missing_values_raise_grid_error(
+        self, dtype: str
+    ) -> None:
         whole = pd.DataFrame(BOXES.round(), columns=["x1", "y1", "x2", "y2"])
         frame = whole.astype(dtype).assign(name=["a", "b"])
         expected = spotball_core.near_player_rate(ROWS, whole).tolist()
@@ -225,13 +233,13 @@ class TestTypesOfColumns:
             spotball_core.near_player_rate(ROWS, whole.assign(x1=["left", "right"]))
 
     @pytest.mark.parametrize("dtype", ["int64[pyarrow]", "double[pyarrow]"])
-    def test_arrow_backed_pandas_data_matches_the_array(self, dtype: str) -> None:
+    def test_accuracy_of_arrow_backed_pandas_data_equals_that_of_the_array(self, dtype: str) -> None:
         pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
         assert accuracies(pd.DataFrame(ROWS, columns=list(GRID.labels)).astype(dtype)) == PLAIN
         assert spotball_core.accuracy(pd.Series(["D5", None], dtype="string[pyarrow]"), "D5") == 0.5
         assert accuracies(pd.Series(ROWS.tolist(), dtype=pd.ArrowDtype(pa.list_(pa.float64())))) == PLAIN
 
-    def test_pyarrow_arrays_match_the_array(self) -> None:
+    def test_accuracy_of_pyarrow_arrays_equals_that_of_the_array_and_a_missing_value_raises_an_error(self) -> None:
         pa = pytest.importorskip("pyarrow", reason="needs PyArrow")
         labels = pa.array(["D5", None])
         for column in (labels, labels.dictionary_encode(), pa.chunked_array([labels])):
@@ -243,18 +251,18 @@ class TestTypesOfColumns:
             spotball_core.accuracy(pa.array([*ROWS[0][1:], None]), TRUE[0])
 
     @pytest.mark.parametrize("library", LISTS)
-    def test_columns_of_lists_match_the_array(self, library: str) -> None:
+    def test_accuracy_and_score_arrays_of_columns_of_lists_equal_those_of_the_array(self, library: str) -> None:
         column = LISTS[library](ROWS)
         assert accuracies(column) == accuracies(ROWS, LISTS[library](TRUE.astype(float))) == PLAIN
         assert spotball_core.score_arrays(column, TRUE) == spotball_core.score_arrays(ROWS, TRUE)
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_score_of_a_frame_with_lists_as_distributions(self, library: str) -> None:
+    def test_score_reads_lists_in_a_frame_column_as_distributions(self, library: str) -> None:
         shares = (ROWS / ROWS.sum(axis=1, keepdims=True)).tolist()
         found = score(FRAMES[library]({"image": ["0", "1"], "probabilities": shares}), SCENES, bootstrap=0)
         assert found.groups[0].metrics["accuracy"].value == pytest.approx((ROWS[:, 24] / ROWS.sum(axis=1)).mean())
 
-    def test_score_of_a_pandas_frame_with_arrays_or_mappings_as_distributions(self) -> None:
+    def test_score_reads_arrays_or_mappings_in_a_pandas_column_as_distributions(self) -> None:
         for shares in (list(np.eye(60)[[24, 25]].astype(np.float16)), [{"C5": 1.0}, {"C5": 0.0, "C6": 1.0}][::-1]):
             found = score(pd.DataFrame({"image": ["0", "1"], "probabilities": shares}), SCENES, bootstrap=0)
             assert found.groups[0].metrics["accuracy"].value == 0.5
@@ -276,7 +284,9 @@ class TestTypesOfColumns:
         ],
         ids=str,
     )
-    def test_values_that_are_neither_labels_nor_numbers_raise_an_error(self, column: Any) -> None:
+    def test_metrics_of_values_that_are_neither_labels_nor_one_number_per_cell_raise_an_error(
+        self, column: Any
+    ) -> None:
         for call in (
             lambda: spotball_core.accuracy(column, ["D5"], grid=GRID),
             lambda: spotball_core.accuracy(ROWS, column),
@@ -287,10 +297,10 @@ class TestTypesOfColumns:
                 call()
 
     @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])
-    def test_accuracy_of_other_float_sizes_matches_float64(self, dtype: type) -> None:
+    def test_accuracy_of_float16_float32_and_longdouble_arrays_equals_that_of_float64(self, dtype: type) -> None:
         assert accuracies(ROWS.astype(dtype), TRUE.astype(dtype)) == pytest.approx(PLAIN, rel=1e-12)
 
-    def test_tensors_match_the_array_and_tensors_without_values_are_errors(self) -> None:
+    def test_metrics_of_simulated_tensors_equal_those_of_arrays_and_tensors_without_values_raise_an_error(self) -> None:
         check_tensors(Tensor)
         with raises(DistributionError, "invalid-distribution:guesses"):
             spotball_core.accuracy(TensorWithoutValues(ROWS), TRUE)
@@ -300,26 +310,26 @@ class TestTypesOfColumns:
 
     @pytest.mark.parametrize("requires_grad", [False, True])
     @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
-    def test_torch_tensors_match_the_array(self, dtype: str, requires_grad: bool) -> None:
+    def test_metrics_of_torch_tensors_equal_those_of_arrays(self, dtype: str, requires_grad: bool) -> None:
         torch = pytest.importorskip("torch", reason="needs PyTorch")
         options = {"dtype": getattr(torch, dtype), "requires_grad": requires_grad}
         check_tensors(lambda values: torch.tensor(np.asarray(values, dtype=float), **options))
 
     @pytest.mark.parametrize("kind", ["sparse", "meta"])
-    def test_torch_tensor_without_dense_values_raises_distribution_error(self, kind: str) -> None:
+    def test_accuracy_of_a_sparse_or_meta_torch_tensor_raises_distribution_error(self, kind: str) -> None:
         torch = pytest.importorskip("torch", reason="needs PyTorch")
         tensor = torch.tensor(ROWS).to_sparse() if kind == "sparse" else torch.tensor(ROWS, device="meta")
         with raises(DistributionError, "invalid-distribution:guesses"):
             spotball_core.accuracy(tensor, TRUE)
 
-    def test_frame_without_arrow_data_is_read(self) -> None:
+    def test_score_and_accuracy_accept_a_frame_without_arrow_data(self) -> None:
         frame = FrameWithoutArrow({"image": ["0", "1"], "cell": ["C5", None]})
         assert score(frame, SCENES, bootstrap=0).groups[0].metrics["accuracy"].value == 0.5
         assert accuracies(FrameWithoutArrow(dict(zip(GRID.labels, ROWS.T, strict=True)))) == PLAIN
 
     @pytest.mark.parametrize("library", FRAMES)
     @pytest.mark.parametrize("indices", [[24, 25], [24.0, None]], ids=["integers", "floats"])
-    def test_score_with_cell_indices_instead_of_labels_raises_input_error(
+    def test_score_of_a_frame_with_cell_indices_raises_input_error_and_with_nan_counts_unparsed_responses(
         self, library: str, indices: list[Any]
     ) -> None:
         with raises(InputError, "invalid-value:cell"):
@@ -334,6 +344,6 @@ class TestTypesOfColumns:
             score(path, SCENES)
 
     @pytest.mark.parametrize("frame", [MIXED, TWICE, pd.Series(["C5"])], ids=["mixed", "twice", "column"])
-    def test_score_of_an_invalid_frame_raises_input_error(self, frame: Any) -> None:
+    def test_score_of_mixed_cell_types_or_a_repeated_column_or_a_series_raises_input_error(self, frame: Any) -> None:
         with raises(InputError, "missing-column:columns"):
             score(frame, SCENES)

@@ -35,7 +35,7 @@ def scene(*keypoints: Any, boxes: Any = None) -> Scene:
 def test_keypoint_names_are_in_the_order_of_coco_and_the_skeleton_is_symmetric() -> None:
     assert len(KEYPOINT_NAMES) == len(set(KEYPOINT_NAMES)) == 17
     assert KEYPOINT_NAMES[0] == "nose"
-    # The names after the nose are pairs of left and right.
+    # After the nose, the names are pairs of a left and a right keypoint.
     for left, right in zip(KEYPOINT_NAMES[1::2], KEYPOINT_NAMES[2::2], strict=True):
         assert (left.removeprefix("left_"), right.removeprefix("right_")) == (right[6:], right[6:])
     assert {place for pair in SKELETON for place in pair} == set(range(17))
@@ -46,7 +46,9 @@ def test_keypoint_names_are_in_the_order_of_coco_and_the_skeleton_is_symmetric()
 
 class TestForms:
     @given(poses)
-    def test_keypoints_of_keeps_the_values(self, pose: list[list[float]]) -> None:
+    def test_keypoints_of_a_valid_pose_returns_its_values_and_accepts_its_own_output(
+        self, pose: list[list[float]]
+    ) -> None:
         assert [list(point) for point in keypoints_of(pose)] == pose
         assert keypoints_of(keypoints_of(pose)) == keypoints_of(pose)
 
@@ -70,7 +72,7 @@ class TestForms:
             keypoints_of(value)
 
     def test_near_box_allows_a_quarter_of_the_longer_side_as_margin(self) -> None:
-        """Check a box of 20 x 40, which has a margin of 10 on each side."""
+        """Check a box of 20 x 40 pixels, which has a margin of 10 pixels on each side."""
         for x, y, near in ((1, 50, True), (-1, 50, False), (39, 50, True), (41, 50, False), (20, 19, False)):
             assert near_box(keypoints_of([[x, y, 0.1], *UNSEEN]), (10, 30, 30, 70)) is near
         undetected = keypoints_of([[20, 50, 0], [500, 50, 1], *UNSEEN[1:]])
@@ -78,7 +80,7 @@ class TestForms:
 
 
 class TestScenes:
-    def test_keypoints_are_equal_after_writing_and_reading_and_unknown_ones_are_not_written(
+    def test_scene_keypoints_are_equal_after_writing_and_reading_and_are_not_written_if_unknown(
         self, tmp_path: Path
     ) -> None:
         scenes = (scene(POSE, None),)
@@ -89,14 +91,16 @@ class TestScenes:
         assert "player_keypoints" not in plain.model_dump_json()
         assert "player_keypoints" not in plain.model_dump()
 
-    def test_read_scenes_with_invalid_keypoints_names_line_and_player(self, tmp_path: Path) -> None:
+    def test_read_scenes_with_invalid_keypoints_raises_input_error_that_names_line_and_player(
+        self, tmp_path: Path
+    ) -> None:
         line = json.loads(scene(POSE).model_dump_json())
         line["player_keypoints"] = [POSE[:3]]
         (tmp_path / "scenes.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
         with raises(InputError, "invalid-value:player_keypoints.0:1"):
             read_scenes(tmp_path / "scenes.jsonl")
 
-    def test_scene_with_keypoints_that_do_not_fit_the_players_is_an_error(self) -> None:
+    def test_scene_with_keypoints_that_do_not_fit_the_players_raises_validation_error(self) -> None:
         with pytest.raises(ValidationError, match="1 entries for 2 players, expected one entry per player"):
             scene(POSE, boxes=[BOX, BOX])
         with pytest.raises(ValidationError, match="player_keypoints has 1 entries for no players"):
@@ -104,7 +108,7 @@ class TestScenes:
         with pytest.raises(ValidationError, match="no detected keypoint of player 2 lies in or near the player's box"):
             scene(None, POSE, boxes=[BOX, [300, 200, 320, 240]])
 
-    def test_scene_schema_accepts_keypoints_and_rejects_invalid_ones(self) -> None:
+    def test_scene_schema_accepts_valid_keypoints_and_rejects_invalid_keypoints(self) -> None:
         jsonschema = pytest.importorskip("jsonschema")
         schema = json_schema("scene")
         written = json.loads(scene(POSE, None).model_dump_json())
@@ -130,7 +134,7 @@ class TestArrays:
         plain = Scene(
             sport="a", image="1", grid=GRID, ball_cells=["D5"], players=[BOX] * 2, player_outlines=[triangle, None]
         )
-        assert plain.truth  # Cached values of the old scene must not matter.
+        assert plain.truth  # Fill the cache of the old scene, which must not affect the new scene.
         posed = plain.with_keypoints([None, POSE])
         assert posed.keypoints[1].tolist() == POSE
         assert posed.model_dump(exclude={"player_keypoints"}) == plain.model_dump()

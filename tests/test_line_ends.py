@@ -1,4 +1,4 @@
-"""Test that text files have the same bytes on every system, because all code that writes text names line ends."""
+"""Test that text files have the same bytes on every system: all code that writes text specifies the line ending."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def test_every_call_that_writes_text_names_its_line_ends() -> None:
+def test_every_call_that_writes_text_has_the_argument_newline() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
         for path in FILES
@@ -36,6 +36,6 @@ def test_every_call_that_writes_text_names_its_line_ends() -> None:
 
 
 @pytest.mark.parametrize("line", ["p.write_text('b')", "p.open('w', encoding='utf-8')", "open('a', 'x')"])
-def test_writes_finds_calls_that_write_text(line: str) -> None:
+def test_writes_finds_only_calls_that_write_text(line: str) -> None:
     assert len(list(writes(ast.parse(line)))) == 1
     assert not list(writes(ast.parse("p.open('wb'); p.open(); open('a')")))

@@ -56,7 +56,7 @@ def data(folder: Path) -> Dataset:
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the current folder, which is empty."""
+    """Change to an empty folder, and return it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -78,7 +78,7 @@ class TestMethods:
             ({"images": "all", "wasserstein_unit": "cell"}, ("--images", "all", "--wasserstein-unit", "cell")),
         ],
     )
-    def test_score_of_a_dataset_matches_the_command_and_the_function(
+    def test_dataset_score_equals_the_score_command_and_the_score_function(
         self, data: Dataset, folder: Path, choices: dict[str, Any], words: tuple[str, ...]
     ) -> None:
         report = data.score(**choices, **CHOICES)
@@ -86,7 +86,7 @@ class TestMethods:
         printed = command("score", folder, "--reference", "people", "--format", "json", *words, *FEW)
         assert json.loads(report.model_dump_json()) == printed
 
-    def test_compare_and_cues_match_the_commands_and_ceiling_matches_score_with_ceiling(
+    def test_dataset_compare_and_cues_equal_their_commands_and_ceiling_equals_score_with_ceiling(
         self, data: Dataset, folder: Path
     ) -> None:
         comparison = data.compare("gpt/cot", "llama", permutations=200, **CHOICES)
@@ -104,7 +104,7 @@ class TestMethods:
         assert len(ceilings) == 3
         assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
 
-    def test_report_matches_the_command_and_thresholds_and_mixture_match_the_report(
+    def test_dataset_report_equals_the_report_command_and_thresholds_and_mixture_equal_the_report(
         self, data: Dataset, folder: Path, tmp_path: Path
     ) -> None:
         earlier = write_jsonl(tmp_path / "earlier.jsonl", [{**row, "cell": "A1"} for row in MODELS])
@@ -129,13 +129,13 @@ class TestMethods:
         assert (surface.objective == threshold_surface(scoring).objective).all()
         assert data.thresholds(taus=[0.1, 0.2], thetas=[0.1]).objective.shape == (2, 1)
 
-    def test_mixture_of_the_only_group_needs_no_sport(self) -> None:
+    def test_dataset_mixture_accepts_a_group_name_without_sport_if_only_one_group_matches(self) -> None:
         soccer = [one for one in KNOWN if one.sport == "synthetic-soccer"]
         rows = [row for row in MODELS if row["sport"] == "synthetic-soccer"]
         data = load(rows, soccer)
         assert data.mixture("gpt/cot", bootstrap=0) == data.mixture("synthetic-soccer/gpt/cot", bootstrap=0)
 
-    def test_reference_or_policy_of_a_method_overrides_the_reference_of_the_dataset(
+    def test_dataset_score_with_reference_or_policy_overrides_the_reference_given_to_load(
         self, data: Dataset, folder: Path
     ) -> None:
         assert data.score(reference="gpt", **CHOICES) == score(folder, reference="gpt", **CHOICES)
@@ -156,7 +156,7 @@ class TestMethods:
 @pytest.mark.parametrize(
     ("choices", "participants"), [({}, False), ({"ceiling": True}, True), ({"cluster": "participant"}, True)]
 )
-def test_score_counts_participants_only_if_it_needs_them(
+def test_score_reads_participants_only_for_a_noise_ceiling_or_participant_clusters(
     folder: Path, monkeypatch: pytest.MonkeyPatch, choices: dict[str, Any], participants: bool
 ) -> None:
     read, asked = counting.read_counts, []
@@ -187,24 +187,26 @@ RECORDS = [sb.Scene(image=image, grid=Grid.standard(), ball_cells=[cell]) for im
 
 class TestInputs:
     @pytest.mark.parametrize("kind", DATA)
-    def test_score_is_the_same_for_every_kind_of_data(self, kind: str) -> None:
+    def test_score_is_the_same_for_a_mapping_dictionaries_a_pandas_frame_and_records(self, kind: str) -> None:
         report, expected = score(DATA[kind], truth=BALLS, bootstrap=0), score(GUESSES, truth=BALLS, bootstrap=0)
         assert [group.metrics for group in report.groups] == [group.metrics for group in expected.groups]
         assert report.groups[0].metrics["accuracy"].value == pytest.approx(1 / 3)
         assert report == load(DATA[kind], truth=BALLS).score(bootstrap=0)
 
     @pytest.mark.parametrize("truth", [TRUTH_ROWS, pd.DataFrame(TRUTH_ROWS), RECORDS], ids=["rows", "frame", "records"])
-    def test_score_is_the_same_for_every_kind_of_truth_and_scenes_is_another_name_for_it(self, truth: Any) -> None:
+    def test_score_is_the_same_for_truth_as_rows_frame_or_records_and_for_the_arguments_truth_and_scenes(
+        self, truth: Any
+    ) -> None:
         expected = score(GUESSES, truth=BALLS, bootstrap=0)
         assert score(GUESSES, truth=truth, bootstrap=0) == score(GUESSES, truth, bootstrap=0) == expected
 
-    def test_load_accepts_counts_and_a_scenes_file_as_truth(self, folder: Path) -> None:
+    def test_load_accepts_counts_and_score_accepts_a_scenes_file_as_truth(self, folder: Path) -> None:
         known = folder / "scenes.jsonl"
         assert score(MODELS, truth=known, bootstrap=0) == score(MODELS, known, bootstrap=0)
         counts, scenes = load_counts(folder, None, participants=False)
         assert load(counts, scenes).score(bootstrap=0) == score(folder, bootstrap=0)
 
-    def test_report_reads_rationales_with_renamed_columns(self, tmp_path: Path) -> None:
+    def test_dataset_report_shows_rationales_from_a_file_with_renamed_columns(self, tmp_path: Path) -> None:
         rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
         renamed = [{"id" if key == "image" else key: value for key, value in row.items()} for row in rows]
         path = write_csv(tmp_path / "guesses.csv", renamed)
@@ -248,7 +250,9 @@ class TestMistakes:
         with raises(SpotballError, where):
             call()
 
-    def test_load_with_a_second_grid_and_ceiling_without_a_reference_raise_option_error(self, folder: Path) -> None:
+    def test_load_of_a_folder_with_a_second_grid_and_ceiling_without_a_reference_raise_option_error(
+        self, folder: Path
+    ) -> None:
         with raises(OptionError, "conflicting-options:grid"):
             load(folder, grid=Grid(8, 8, 800, 600))
         with raises(OptionError, "missing-option"):
@@ -288,7 +292,7 @@ class TestMistakes:
             ("report", ("out",), {"reasoning": "nowhere.json"}, "missing-file:file", "nowhere.json"),
         ],
     )
-    def test_methods_with_invalid_arguments_raise_an_error_and_write_nothing(
+    def test_dataset_methods_with_invalid_arguments_raise_an_error_and_write_nothing(
         self, data: Dataset, method: str, arguments: Any, choices: dict[str, Any], where: str, value: str, empty: Path
     ) -> None:
         with raises(SpotballError, where) as caught:
@@ -316,13 +320,15 @@ class TestMistakes:
             lambda: Counts.merge("counts"),  # type: ignore[arg-type]
         ],
     )
-    def test_public_functions_with_wrong_types_raise_an_error(self, call: Callable[[], object]) -> None:
+    def test_public_functions_with_arguments_of_wrong_types_raise_spotball_error(
+        self, call: Callable[[], object]
+    ) -> None:
         with pytest.raises(SpotballError):
             call()
 
 
 class TestTruthOfCommands:
-    def test_score_command_with_truth_matches_score_and_prints_assumptions(self, tmp_path: Path) -> None:
+    def test_score_command_with_truth_equals_score_and_prints_the_assumed_grid_and_size(self, tmp_path: Path) -> None:
         guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
         done = spotball("score", guesses, "--truth", truth, "--bootstrap", "0", "--format", "json")
         assert json.loads(done.stdout) == json.loads(score(guesses, truth=BALLS, bootstrap=0).model_dump_json())
@@ -332,7 +338,7 @@ class TestTruthOfCommands:
         assert "--grid" in line
         assert "--size" in line
 
-    def test_grid_size_and_columns_of_the_score_command_match_the_function(self, tmp_path: Path) -> None:
+    def test_score_command_with_grid_size_and_columns_equals_the_score_function(self, tmp_path: Path) -> None:
         guesses = write_csv(tmp_path / "p.csv", [{"id": "1", "prediction": "H8"}])
         truth = write_csv(tmp_path / "t.csv", [{"id": "1", "cell": "H7"}])
         columns = {"image": "id", "cell": "prediction"}
@@ -345,7 +351,9 @@ class TestTruthOfCommands:
         assert json.loads(done.stdout) == json.loads(report.model_dump_json())
 
     @pytest.mark.parametrize(("given", "assumed"), [("--grid", "640 x 360"), ("--size", "6 x 10")])
-    def test_score_command_prints_only_the_assumed_grid_or_size(self, tmp_path: Path, given: str, assumed: str) -> None:
+    def test_score_command_with_only_grid_or_size_prints_only_the_other_as_assumed(
+        self, tmp_path: Path, given: str, assumed: str
+    ) -> None:
         guesses, truth = write_csv(tmp_path / "p.csv", GUESS_ROWS), write_csv(tmp_path / "t.csv", TRUTH_ROWS)
         words = ("--truth", truth, given, {"--grid": "6x12", "--size": "800x600"}[given], "--bootstrap", "0")
         done = spotball("score", guesses, *words)

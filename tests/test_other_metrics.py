@@ -53,7 +53,7 @@ def everywhere(folder: Path) -> Any:
 
 
 def by_plain_loops(respondent: str) -> dict[str, float]:
-    """Compute the four metrics with plain loops over responses."""
+    """Compute the four metrics of the toy package with plain loops over responses."""
     answers = [(SCENES[int(row["image"])], row["cell"]) for row in GIVEN[respondent]]
     shares = []
     for one in SCENES:
@@ -80,7 +80,7 @@ def test_metric_registry_is_read_only_and_has_no_metrics_of_a_package_that_is_no
         METRICS["accuracy"] = METRICS["wasserstein"]  # type: ignore[index]
 
 
-def test_score_score_arrays_and_accumulator_match_plain_loops(everywhere: Any) -> None:
+def test_registered_metrics_in_score_score_arrays_and_accumulator_equal_plain_loops(everywhere: Any) -> None:
     for respondent in ("gpt", "llama"):
         assert everywhere["score"][respondent] == pytest.approx(by_plain_loops(respondent), rel=1e-12)
     # A metric that needs a reference has no value for the reference itself.

@@ -37,7 +37,7 @@ def scene(*outlines: Any, boxes: Any = None) -> Scene:
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
-    """Return the run lengths of COCO with a plain loop down the columns."""
+    """Return the run lengths of a mask, as COCO defines them, with a plain loop down the columns."""
     counts, inside = [0], False
     for pixel in mask.T.ravel():
         if bool(pixel) != inside:
@@ -48,7 +48,7 @@ def run_lengths(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def as_text(counts: list[int]) -> str:
-    """Return the text that the reference code of COCO in C writes for run lengths."""
+    """Return run lengths as compressed text, as the reference code of COCO in C writes them."""
     text = ""
     for place, count in enumerate(counts):
         value = count - counts[place - 2] if place > 2 else count
@@ -63,7 +63,7 @@ def as_text(counts: list[int]) -> str:
 
 
 class TestForms:
-    def test_polygons_of_accepts_polygons_lists_flat_coordinates_and_a_repeated_first_point(self) -> None:
+    def test_polygons_of_accepts_a_polygon_a_list_of_polygons_flat_coordinates_and_a_repeated_first_point(self) -> None:
         flat = [[number for point in TRIANGLE for number in point]]
         for outline in (TRIANGLE, [TRIANGLE], flat, [*TRIANGLE, TRIANGLE[0]]):
             assert polygons_of(outline) == (tuple(map(tuple, TRIANGLE)),)
@@ -110,8 +110,8 @@ class TestForms:
 
 
 class TestGeometry:
-    def test_outline_shares_and_distances_match_values_by_hand(self) -> None:
-        """Check a triangle of half of cell A2; the center of A1, (32, 30), is 32 pixels from its edge x = 64."""
+    def test_outline_shares_and_distances_equal_hand_computed_values(self) -> None:
+        """Check a triangle that covers half of cell A2; its edge x = 64 is 32 px from the center of A1, (32, 30)."""
         polygons = polygons_of(TRIANGLE)
         assert outline_shares([polygons], GRID)[0, :3].tolist() == [0, 0.5, 0]
         assert outline_distances([polygons], GRID)[0, :2].tolist() == [32, 0]
@@ -122,7 +122,9 @@ class TestGeometry:
         assert outline_distances([polygons], GRID)[0, 11] == pytest.approx(expected)
 
     @given(st.tuples(*[st.floats(0, 640)] * 2), st.tuples(*[st.floats(0, 360)] * 2))
-    def test_outline_of_a_rectangle_matches_its_box(self, xs: tuple[float, float], ys: tuple[float, float]) -> None:
+    def test_outline_shares_and_distances_of_a_rectangle_equal_those_of_its_box(
+        self, xs: tuple[float, float], ys: tuple[float, float]
+    ) -> None:
         (x1, x2), (y1, y2) = sorted(xs), sorted(ys)
         if x2 - x1 < 1e-3 or y2 - y1 < 1e-3:
             return
@@ -131,7 +133,7 @@ class TestGeometry:
         np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares(box), atol=1e-9)
 
     @given(masks)
-    def test_outline_shares_and_distances_match_counted_pixels(self, mask: NDArray[np.bool_]) -> None:
+    def test_outline_shares_and_distances_equal_those_counted_in_the_pixel_mask(self, mask: NDArray[np.bool_]) -> None:
         if not mask.any():
             return
         polygons = polygons_of({"counts": run_lengths(mask), "size": [8, 12]})
@@ -149,14 +151,14 @@ class TestGeometry:
         # A bow tie over cell A1 covers two triangles with a quarter of the cell each.
         bow_tie = [(0.0, 0.0), (64.0, 60.0), (64.0, 0.0), (0.0, 60.0)]
         assert outline_shares([[bow_tie]], GRID)[0, 0] == pytest.approx(0.5)
-        # This outline covers half of cell A1, with a line that leaves it and comes back.
+        # This outline covers half of cell A1. It also has a line that leaves the cell and returns.
         spike = [(0.0, 0.0), (32.0, 0.0), (32.0, 30.0), (200.0, 30.0), (32.0, 30.0), (32.0, 60.0), (0.0, 60.0)]
         assert outline_shares([[spike]], GRID)[0, :3].tolist() == [0.5, 0, 0]
         assert outline_distances([[spike]], GRID)[0, 1] == 64
         assert len(clipped([spike], 640, 360)) == 1
 
     @pytest.mark.slow
-    def test_outline_shares_of_a_mask_with_many_holes(self) -> None:
+    def test_outline_shares_of_a_mask_with_many_holes_equal_the_mean_of_the_mask(self) -> None:
         mask = np.ones((3, 4001), dtype=bool)
         mask[1, 1::2] = False
         polygons = polygons_of({"counts": run_lengths(mask), "size": [3, 4001]})
@@ -171,7 +173,9 @@ class TestGeometry:
 
 
 class TestScenes:
-    def test_scene_outlines_are_written_as_one_polygon_or_a_list_and_read_again(self, tmp_path: Path) -> None:
+    def test_scene_outlines_are_written_as_a_polygon_or_a_list_of_polygons_and_are_equal_after_reading(
+        self, tmp_path: Path
+    ) -> None:
         two = [TRIANGLE, [[64, 0], [70, 0], [64, 9]]]
         for outlines in ([TRIANGLE, None], [two]):
             assert json.loads(scene(*outlines).model_dump_json())["player_outlines"] == outlines
@@ -193,13 +197,15 @@ class TestScenes:
             (lambda: scene(None, TRIANGLE, boxes=[[0, 0, 9, 9]] * 2), "outline of player 2 lies outside the player's"),
         ],
     )
-    def test_scene_with_outlines_that_do_not_fit_the_players_is_an_error(
+    def test_scene_with_outlines_that_do_not_fit_the_players_raises_validation_error(
         self, make: Callable[[], Scene], message: str
     ) -> None:
         with pytest.raises(ValidationError, match=message):
             make()
 
-    def test_read_scenes_with_an_invalid_outline_names_line_and_player(self, tmp_path: Path) -> None:
+    def test_read_scenes_with_an_invalid_outline_raises_input_error_that_names_line_and_player(
+        self, tmp_path: Path
+    ) -> None:
         line = json.loads(scene(TRIANGLE).model_dump_json())
         line["player_outlines"] = [[[0, 0], [1, 1]]]
         (tmp_path / "scenes.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
@@ -208,8 +214,8 @@ class TestScenes:
 
 
 class TestRates:
-    def test_near_player_rate_uses_the_outline_if_present(self) -> None:
-        """Check with a tau between the distances of cell B2 to the box and to the triangle."""
+    def test_near_player_rate_uses_the_outline_of_a_player_if_present_and_the_box_otherwise(self) -> None:
+        """Check with a tau between the distance of cell B2 to the box and its distance to the triangle."""
         to_box = float(GRID.box_distances([64, 0, 128, 60])[11])
         to_outline = float(outline_distances([polygons_of(TRIANGLE)], GRID)[0, 11])
         assert to_box < to_outline
@@ -217,7 +223,7 @@ class TestRates:
         assert float(near_player_rate(guesses, scene(None), tau=tau)) == 1
         assert float(near_player_rate(guesses, scene(TRIANGLE), tau=tau)) == 0
 
-    def test_overlap_rate_uses_the_outline_if_present_and_the_box_otherwise(self) -> None:
+    def test_overlap_rate_uses_the_outline_of_a_player_if_present_and_the_box_otherwise(self) -> None:
         assert float(overlap_rate(["A2"], scene(None), theta=0.6)) == 1
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.6)) == 0
         assert float(overlap_rate(["A2"], scene(TRIANGLE), theta=0.4)) == 1
@@ -225,7 +231,7 @@ class TestRates:
         assert float(overlap_rate(["D6"], mixed, theta=0.9)) == 1
         assert float(overlap_rate(["A2"], mixed, theta=0.9)) == 0
 
-    def test_score_warns_if_some_players_have_no_outline(self) -> None:
+    def test_score_warns_if_only_some_players_have_an_outline(self) -> None:
         rows = [{"sport": "a", "image": "1", "respondent": "me", "kind": "model", "prompt": "base", "cell": "A2"}]
         scores = [score(rows, [one], bootstrap=0) for one in (scene(None), scene(TRIANGLE), scene(TRIANGLE, None))]
         overlaps = [one.groups[0].metrics["overlap_rate"].value for one in scores]

@@ -27,20 +27,20 @@ LIBRARIES = {
     "sklearn_cross_validation": "sklearn",
     "torch_tensors": "torch",
 }
-"""Programs with the library that they need and the development environment may lack."""
+"""Programs that need a library that may be missing in the development environment, with this library."""
 
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in LIBRARIES])
-def test_program_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_program_runs_without_an_error(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "library"), LIBRARIES.items())
-def test_program_with_another_library_runs(name: str, library: str, tmp_path: Path) -> None:
+def test_program_that_needs_an_optional_library_exits_with_status_0(name: str, library: str, tmp_path: Path) -> None:
     if not find_spec(library):
         pytest.skip(f"needs {library}")
     command = [sys.executable, str(FOLDER / f"{name}.py")]
@@ -48,7 +48,7 @@ def test_program_with_another_library_runs(name: str, library: str, tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
-def test_programs_are_24_and_have_fewer_than_15_lines() -> None:
+def test_program_folder_has_24_programs_of_fewer_than_15_lines_each() -> None:
     lines = {name: n_lines(FOLDER / f"{name}.py") for name in PROGRAMS}
     assert len(lines) == 24
     assert {name: n for name, n in lines.items() if n >= 15} == {}
@@ -63,6 +63,8 @@ def n_lines(file: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [docs_types.mypy, docs_types.pyright], ids=["mypy", "pyright"])
-def test_programs_pass_type_checkers(check: Callable[[Path], list[docs_types.Error]], tmp_path: Path) -> None:
+def test_programs_have_no_errors_in_mypy_and_pyright(
+    check: Callable[[Path], list[docs_types.Error]], tmp_path: Path
+) -> None:
     shutil.copytree(FOLDER, tmp_path / "programs")
     assert check(tmp_path / "programs") == []

@@ -1,4 +1,4 @@
-"""Test the release tools: licenses, the lock file, and the check that all parts have one version."""
+"""Test the release tools: licenses, the lock file, and the check that all parts of a release have its version."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def listed() -> set[str]:
     return set(re.findall(r"^\| ([a-z0-9.-]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def test_license_of_every_dependency_is_listed() -> None:
+def test_license_page_lists_every_direct_dependency() -> None:
     assert {canonicalize_name(one.name) for one in requirements(own=False)} - listed() == set(), "run `make licenses`"
 
 
 @pytest.mark.slow
-def test_licenses_of_indirect_dependencies_are_known_and_listed() -> None:
+def test_license_page_lists_every_indirect_dependency_and_all_licenses_are_allowed() -> None:
     pytest.importorskip("piplicenses", reason="needs the extra release")
     table = rows()
     assert unknown(table) == []
@@ -73,7 +73,7 @@ class TestLock:
         assert not re.search(r"file://|^--|https?://|/(tmp|home|root|work)/", LOCK, re.MULTILINE)
 
 
-def test_lowest_versions_match_the_bounds_of_the_package() -> None:
+def test_lowest_constraints_pin_the_lower_bound_of_each_dependency() -> None:
     pinned = re.findall(r"^([A-Za-z0-9.-]+)==(\S+)", LOWEST, re.MULTILINE)
     known = {canonicalize_name(name): version for name, version in pinned}
     extras = PROJECT["optional-dependencies"]
@@ -87,7 +87,7 @@ def test_lowest_versions_match_the_bounds_of_the_package() -> None:
         assert SpecifierSet(f"=={bound}.*").contains(lowest), f"{need}: constraints/lowest.txt has {lowest}"
 
 
-def test_problems_name_the_files_that_differ_from_the_tag_or_the_invalid_tag(tmp_path: Path) -> None:
+def test_problems_names_files_whose_version_differs_from_the_tag_and_rejects_an_invalid_tag(tmp_path: Path) -> None:
     (tmp_path / "dist").mkdir()
     files = [f"spotball_core-1.2.3{ending}" for ending in ("-py3-none-any.whl", ".tar.gz")]
     for name in (*files, "spotball-core.cdx.json"):

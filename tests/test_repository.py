@@ -51,13 +51,15 @@ def steps(workflow: Any) -> list[dict[str, Any]]:
         ("citation-file-format", [ROOT / "CITATION.cff"]),
     ],
 )
-def test_files_follow_their_schema(schema: str, files: list[Path]) -> None:
+def test_workflows_forms_dependabot_and_citation_files_match_their_published_schemas(
+    schema: str, files: list[Path]
+) -> None:
     assert files
     done = checked(schema, *files)
     assert done.exit_code == 0, done.output
 
 
-def test_schema_checker_rejects_an_invalid_file(tmp_path: Path) -> None:
+def test_schema_checker_rejects_an_invalid_citation_file(tmp_path: Path) -> None:
     spoiled = tmp_path / "CITATION.cff"
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     spoiled.write_text(text.replace("family-names: Wu", "family_names: Wu"), encoding="utf-8")
@@ -65,7 +67,7 @@ def test_schema_checker_rejects_an_invalid_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_workflow_calls_existing_targets_pins_actions_and_has_time_limits_and_read_permissions(path: Path) -> None:
+def test_workflow_has_existing_make_targets_pinned_actions_time_limits_and_read_only_permissions(path: Path) -> None:
     workflow = loaded(path)
     called = set(chain.from_iterable(targets(step.get("run", "")) for step in steps(workflow)))
     assert called <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
@@ -85,7 +87,7 @@ def test_workflow_tests_every_python_version_of_the_package() -> None:
     assert others == {"system": ["macos-latest", "windows-latest"], "python": named}
 
 
-def test_caches_are_ignored_by_git() -> None:
+def test_cache_folders_of_the_development_tools_are_ignored_by_git() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a Git checkout")
     files = [f"{name}/x" for name in (".grimp_cache", ".ruff_cache", ".mypy_cache", ".pytest_cache", ".hypothesis")]
@@ -102,7 +104,7 @@ def test_local_ci_github_and_hooks_run_the_expected_make_targets() -> None:
     assert [hook["entry"] for hook in hooks] == ["make lint", "make test"]
 
 
-def test_fuzzing_is_set_to_a_minute_in_all_tests_and_an_hour_alone() -> None:
+def test_fuzzing_takes_one_minute_in_make_test_all_and_one_hour_in_make_fuzz() -> None:
     rule = re.search(r"^fuzz: export SPOTBALL_FUZZ_SECONDS = (\d+)\nfuzz: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
     assert rule
     assert rule[1] == "3600"
@@ -113,7 +115,7 @@ def test_fuzzing_is_set_to_a_minute_in_all_tests_and_an_hour_alone() -> None:
 
 
 @pytest.mark.slow
-def test_target_test_all_uses_more_hypothesis_examples() -> None:
+def test_make_test_all_tries_100_hypothesis_examples_instead_of_25() -> None:
     rule = re.search(r"^test-all: .*\n\t(.*)", MAKEFILE, re.MULTILINE)
     assert rule
     assert rule[1].startswith("SPOTBALL_TESTS=thorough ")

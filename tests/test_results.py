@@ -47,7 +47,7 @@ MODEL = '<script>alert("x")</script> & m'
 """A respondent with HTML in its name."""
 
 HINTS = re.compile(r"^(Add --|Call to_frame).*?\n(?=spotball\||standard:|unexplained:)", re.MULTILINE | re.DOTALL)
-"""Matches the hint above the signature, which differs between command and Python."""
+"""Pattern of the hint above the signature, which differs between the command line and Python."""
 
 CLASSES = (ScoreReport, PageReport, CeilingReport, Comparison, CueReport, Mixture, Replication, ThresholdSurface)
 SUMMARIES = (ScoreReport, Comparison, Mixture, Replication, ThresholdSurface)
@@ -113,7 +113,9 @@ def printed(*arguments: str | Path) -> str:
 
 
 class TestText:
-    def test_str_equals_the_output_of_the_command(self, results: dict[type, Any], dataset: Path, release: Path) -> None:
+    def test_str_of_a_result_equals_the_output_of_its_command(
+        self, results: dict[type, Any], dataset: Path, release: Path
+    ) -> None:
         choices = ("--reference", "human", "--bootstrap", "20")
         outputs = {
             ScoreReport: printed("score", dataset, *choices),
@@ -125,7 +127,7 @@ class TestText:
             assert HINTS.sub("", f"{results[class_]}\n") == HINTS.sub("", output)
             assert "--" not in str(results[class_])
 
-    def test_str_with_a_noise_ceiling_equals_the_output_of_the_command(self, dataset: Path) -> None:
+    def test_str_of_scores_with_a_noise_ceiling_equals_the_output_of_the_score_command(self, dataset: Path) -> None:
         report = score(str(dataset), reference="human", bootstrap=20, ceiling=True)
         output = printed("score", dataset, "--reference", "human", "--bootstrap", "20", "--ceiling")
         assert f"{report}\n" == output
@@ -134,7 +136,7 @@ class TestText:
         assert "Closeness to the reference" in tables
 
     @pytest.mark.parametrize("class_", CLASSES)
-    def test_str_ends_with_the_signature_and_is_plain_text_with_forced_colors_and_repr_is_short(
+    def test_str_of_a_result_is_plain_text_that_ends_with_the_signature_and_repr_is_a_short_summary(
         self, results: dict[type, Any], class_: type, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         result = results[class_]
@@ -152,7 +154,7 @@ class TestText:
         assert "\x1b" not in expected
 
     @pytest.mark.parametrize("class_", SUMMARIES)
-    def test_str_of_a_summary_fits_80_columns_and_html_shows_its_numbers(
+    def test_str_of_a_result_fits_80_columns_and_contains_the_numbers_of_its_html_table(
         self, results: dict[type, Any], class_: type
     ) -> None:
         text = str(results[class_])
@@ -166,7 +168,7 @@ class TestText:
 
 class TestHtml:
     @pytest.mark.parametrize("class_", CLASSES)
-    def test_html_has_tables_with_captions_and_headings_and_escapes_names(
+    def test_html_of_a_result_has_tables_with_captions_and_headings_and_escapes_names(
         self, results: dict[type, Any], class_: type
     ) -> None:
         page = parsed(results[class_]._repr_html_())
@@ -187,7 +189,7 @@ class TestHtml:
 
 class TestFrames:
     @pytest.mark.parametrize("class_", CLASSES)
-    def test_to_frame_has_the_signature_in_each_row(self, results: dict[type, Any], class_: type) -> None:
+    def test_to_frame_of_a_result_has_the_signature_in_each_row(self, results: dict[type, Any], class_: type) -> None:
         frame = results[class_].to_frame()
         assert len(frame) > 0
         assert set(frame["signature"]) == {results[class_].signature} or class_ is PageReport
@@ -293,7 +295,7 @@ class TestJson:
 
 class TestSports:
     @pytest.mark.parametrize("class_", WITH_SPORTS)
-    def test_results_do_not_show_a_sport_that_is_not_given_and_to_frame_keeps_its_name(
+    def test_str_and_html_hide_the_default_name_of_a_sport_that_is_not_given_and_to_frame_keeps_it(
         self, without_sports: dict[type, Any], class_: type
     ) -> None:
         result = without_sports[class_]
@@ -306,7 +308,9 @@ class TestSports:
         if class_ is not PageReport:
             assert set(result.to_frame()["sport"]) == {UNNAMED}
 
-    def test_results_show_the_numbers_of_groups_and_sports(self, results: dict[type, Any]) -> None:
+    def test_repr_shows_the_numbers_of_groups_and_thresholds_and_str_and_html_show_the_sports(
+        self, results: dict[type, Any]
+    ) -> None:
         assert " groups=4 " in repr(results[ScoreReport])
         assert " taus=17 thetas=20 " in repr(results[ThresholdSurface])
         assert "mean over 2 sports" in " ".join(str(results[ScoreReport]).split())
@@ -314,7 +318,7 @@ class TestSports:
         page = parsed(results[CeilingReport]._repr_html_())
         assert {"golf", "soccer"} <= {cell.text for cell in page.all("th", scope="row")}
 
-    def test_every_result_class_is_covered(self) -> None:
+    def test_classes_lists_every_subclass_of_result(self) -> None:
         def derived(base: type) -> Iterable[type]:
             for class_ in base.__subclasses__():
                 yield class_

@@ -81,7 +81,7 @@ INVALID: list[tuple[type[Record], str, Sequence[Any]]] = [
     *((record, *one) for record in (Response, PredictionDistribution) for one in INVALID_ANSWERS.items()),
     *((ScorePolicy, *one) for one in INVALID_CHOICES.items()),
 ]
-"""Values that a field of a record must not have."""
+"""Invalid values, by record class and field."""
 
 
 def scene(**values: Any) -> Scene:
@@ -170,7 +170,7 @@ class TestRecords:
 
     @by_key
     @pytest.mark.parametrize("field", ["sport", "image"])
-    def test_key_is_sport_and_image_as_stripped_text_and_blank_names_are_errors(
+    def test_key_of_a_record_is_sport_and_image_as_stripped_text_and_blank_names_raise_validation_error(
         self, record: type[Record], values: dict[str, Any], field: str
     ) -> None:
         for invalid in ("", " ", "\t\n", None, math.nan, math.inf):
@@ -183,14 +183,16 @@ class TestRecords:
         assert other != record(**values)
 
     @by_key
-    def test_record_without_a_sport_is_in_the_unnamed_group(self, record: type[Record], values: dict[str, Any]) -> None:
+    def test_record_without_a_sport_has_the_default_sport_and_without_an_image_raises_validation_error(
+        self, record: type[Record], values: dict[str, Any]
+    ) -> None:
         without = record(**{key: value for key, value in values.items() if key != "sport"})
         assert without.key == (UNNAMED, "163")  # type: ignore[attr-defined]
         refused(record, "image", {key: value for key, value in values.items() if key != "image"})
 
 
 class TestScenes:
-    def test_scene_uses_the_size_of_a_grid_and_rejects_another_or_no_size(self) -> None:
+    def test_scene_takes_its_size_from_a_grid_and_rejects_a_different_or_missing_size(self) -> None:
         found = Scene.model_validate({"sport": "soccer", "image": 163, "grid": Grid.standard()})
         assert found == scene()
         assert found.layout == Grid.standard()
@@ -236,7 +238,7 @@ class TestScenes:
         with pytest.raises(ValidationError):
             scene(ball_cells=cells)
 
-    def test_scene_distinguishes_unknown_players_from_no_players_and_boxes_are_lists(self) -> None:
+    def test_scene_players_are_none_if_unknown_and_empty_without_players_and_boxes_are_written_as_lists(self) -> None:
         assert scene().control is False
         assert scene().players is None
         assert scene(players=[]).players == ()
@@ -255,7 +257,7 @@ class TestScenes:
             PlayerBox.model_validate(bad)
         refused(Scene, "players", {**SCENE, "players": [bad]})
 
-    def test_ground_truth_from_labels_and_from_a_box(self) -> None:
+    def test_ground_truth_has_sorted_cells_from_labels_or_the_cells_of_a_box_above_min_share(self) -> None:
         grid = Grid(2, 3, 30, 20)
         truth = GroundTruth.from_labels(["b3", "2A"], grid)
         assert truth.cells == ("A2", "B3")
@@ -289,12 +291,14 @@ class TestResponses:
         assert (response.prompt, response.sample, response.participant, response.cell) == ("base", None, None, cell)
 
     @pytest.mark.parametrize("total", [1 - 9e-7, 1, 1 + 9e-7])
-    def test_probabilities_may_sum_to_1_within_a_millionth(self, total: float) -> None:
+    def test_prediction_distribution_accepts_probabilities_that_sum_to_1_within_a_millionth(self, total: float) -> None:
         for probabilities in ({"D5": total}, {"D5": total / 4, "A1": total * 3 / 4}, [total, 0.0], [total / 2] * 2):
             assert distribution(probabilities).probabilities
 
     @pytest.mark.parametrize("probabilities", [*MAPPINGS, *LISTS, "D5", None, 1.0], ids=repr)
-    def test_invalid_probabilities_raise_validation_error(self, probabilities: object) -> None:
+    def test_prediction_distribution_with_invalid_probabilities_raises_validation_error(
+        self, probabilities: object
+    ) -> None:
         with pytest.raises(ValidationError):
             distribution(probabilities)
 
@@ -316,14 +320,14 @@ class TestResponses:
             ({"A1": 0.5, "1a": 0.5}, DistributionError, "invalid-distribution:probabilities"),
         ],
     )
-    def test_mass_of_a_distribution_that_does_not_fit_the_grid_is_an_error(
+    def test_mass_of_a_distribution_that_does_not_fit_the_grid_raises_an_error(
         self, probabilities: object, error: type[SpotballError], where: str
     ) -> None:
         with raises(error, where):
             distribution(probabilities).mass(Grid(2, 2, 20, 20))
 
     @given(weights=st.lists(st.integers(0, 1000), min_size=6, max_size=6).filter(any))
-    def test_mass_of_normalized_counts_keeps_their_shares(self, weights: list[int]) -> None:
+    def test_mass_of_a_distribution_of_normalized_counts_equals_their_shares(self, weights: list[int]) -> None:
         mass = distribution([weight / sum(weights) for weight in weights]).mass(Grid(2, 3, 30, 20))
         assert mass.tolist() == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-14)
         assert mass.sum() == pytest.approx(1, rel=1e-15)
@@ -349,7 +353,7 @@ class TestPolicies:
         assert ScorePolicy.paper(reference="human").images == "all"
         assert ScorePolicy.paper(reference="human", images="shared").images == "shared"
 
-    def test_changed_excludes_choices_that_the_signature_names(self) -> None:
+    def test_changed_excludes_choices_that_have_their_own_part_in_the_signature(self) -> None:
         named: dict[str, Any] = {"images": "all", "wasserstein_unit": "cell", "bootstrap": 10, "seed": 3}
         policy = ScorePolicy.standard(reference="human", **named, tau=0.1, by=("respondent",))
         assert policy.changed() == {"tau": 0.1, "by": ("respondent",)}
@@ -373,7 +377,7 @@ class TestPolicies:
             "|w:exact-diagonal|boot:0|seed:7"
         )
 
-    def test_report_json_has_the_documented_keys(self) -> None:
+    def test_score_report_json_has_the_documented_keys(self) -> None:
         written = json.loads(REPORT.model_dump_json())
         assert written["schema_version"] == 1
         assert written["signature"] == str(SIGNATURE)
@@ -396,7 +400,7 @@ class TestPolicies:
         with pytest.raises(ValidationError):
             ScoreReport.model_validate({**written, "schema_version": 2})
 
-    def test_group_returns_the_single_match_or_raises_key_error(self) -> None:
+    def test_score_report_group_returns_the_single_matching_group_or_raises_key_error(self) -> None:
         other = GROUP.model_copy(update={"sport": "basketball"})
         report = REPORT.model_copy(update={"groups": (GROUP, other)})
         assert REPORT.group("gemini") is GROUP

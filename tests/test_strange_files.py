@@ -1,4 +1,4 @@
-"""Test the messages for files that once ended a command with an unexpected error."""
+"""Test that malformed files, which once caused an unexpected exception, raise an input error with a location."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ IMAGES = ["soccer/1", "soccer/2"]
         ("a = {b" + ".c" * 300 + " = 1}", "too-large:key:1"),
     ],
 )
-def test_read_toml_of_a_hostile_file_raises_input_error(text: str, where: str, tmp_path: Path) -> None:
+def test_read_toml_of_invalid_or_too_large_or_deeply_nested_text_raises_input_error(
+    text: str, where: str, tmp_path: Path
+) -> None:
     (tmp_path / "a.toml").write_text(text)
     with raises(InputError, where):
         read_toml(tmp_path / "a.toml", "a study")
@@ -63,7 +65,7 @@ def test_read_rows_with_an_invalid_splits_or_card_file_raises_input_error(
         read_rows(tmp_path)
 
 
-def test_read_toml_accepts_text_with_many_dots(tmp_path: Path) -> None:
+def test_read_toml_accepts_many_dots_inside_a_string(tmp_path: Path) -> None:
     text = "The ball is at 1.5. " * 500 + "." * 500
     (tmp_path / "a.toml").write_text(f"text = '{text}'\n")
     assert read_toml(tmp_path / "a.toml", "a prompt") == {"text": text}
@@ -73,7 +75,7 @@ def test_read_toml_accepts_text_with_many_dots(tmp_path: Path) -> None:
     ("read", "where"),
     [(read_manifest, "invalid-json:file"), (read_run, "wrong-folder:run"), (read_reasoning, "invalid-value:file")],
 )
-def test_json_file_with_a_repeated_key_raises_input_error(
+def test_read_manifest_read_run_and_read_reasoning_with_a_repeated_json_key_raise_input_error(
     read: Callable[[Path], object], where: str, tmp_path: Path
 ) -> None:
     path = tmp_path / MANIFEST
@@ -90,7 +92,7 @@ def test_read_asked_with_an_invalid_line_raises_input_error(line: bytes, tmp_pat
         list(read_asked(tmp_path))
 
 
-def test_box_file_with_an_overlong_number_raises_input_error(tmp_path: Path) -> None:
+def test_read_yolo_and_read_mot_with_an_overlong_number_raise_input_error(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("9" * 5000 + " 0.5 0.5 0.1 0.1")
     with raises(InputError, "invalid-value:class:1"):
@@ -100,7 +102,7 @@ def test_box_file_with_an_overlong_number_raises_input_error(tmp_path: Path) -> 
         read_mot(path, 1.0)
 
 
-def test_reading_stops_after_many_invalid_lines(tmp_path: Path) -> None:
+def test_readers_of_box_files_and_batch_replies_stop_after_10_000_invalid_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("1\n" * 30_000)
     for read in (read_yolo, lambda path: read_mot(path, 1.0)):

@@ -47,7 +47,7 @@ def read(path):
 '''
 
 
-def test_markdown_returns_the_paragraphs_of_a_page() -> None:
+def test_markdown_returns_headings_paragraphs_items_and_table_rows_without_code_and_html() -> None:
     assert [(text.line, text.words) for text in markdown(PAGE, "docs/how-to/a.md")] == [
         (1, "A heading of four words"),
         (3, "A paragraph with `nobody` in code. It goes on here: a second line."),
@@ -56,7 +56,7 @@ def test_markdown_returns_the_paragraphs_of_a_page() -> None:
     ]
 
 
-def test_python_returns_docstrings_messages_and_comments() -> None:
+def test_python_returns_docstrings_messages_and_comments_of_a_module() -> None:
     assert [(text.line, text.area, text.words) for text in python(MODULE, "spotball_core/a.py")] == [
         (1, "docstrings", "Read files."),
         (3, "docstrings", "Examples:"),
@@ -81,13 +81,13 @@ def test_sentences_skips_short_sentences_and_sentences_with_code() -> None:
         ("There is nothing to do.", []),
     ],
 )
-def test_problems_finds_phrases_only_outside_code_and_links(words: str, phrases: list[str]) -> None:
+def test_problems_finds_phrases_to_avoid_only_outside_code_and_links(words: str, phrases: list[str]) -> None:
     lines = check_text.problems([Text("a.md", 3, "README", words)], check_text.read_phrases())
     assert [re.search(r'a\.md:3: "(.*?)"', line)[1] for line in lines] == phrases  # type: ignore[index]
 
 
 @pytest.mark.slow
-def test_sample_is_repeatable_for_a_seed() -> None:
+def test_sample_is_equal_for_the_same_seed_and_differs_for_another_seed() -> None:
     project = list(texts.texts())
     assert {text.area for text in project} == set(AREAS)
     first = sample(project, "README", 10, seed=1)

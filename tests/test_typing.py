@@ -146,7 +146,7 @@ FLOATS = (
     "sc.brier_score_matched([20, 0, 0], [1, 0, 0])",
     "sc.energy_score_matched([20, 0, 0], scene)",
 )
-"""Calls for one image, or for one set of images if the metric needs a set."""
+"""Calls that return a float: for one image, or for one set of images if the metric needs a set."""
 
 ARRAYS = (
     'sc.accuracy(["A1", None], ["A1", "A2"], grid=grid)',
@@ -168,7 +168,7 @@ ARRAYS = (
     "sc.wasserstein_matched(np.stack([counts, counts]), counts, grid=grid)",
     "sc.top_k_accuracy_matched(counts, scene)",
 )
-"""Calls with arrays, frames of several images, or lists of lists."""
+"""Calls that return an array: for arrays, frames of several images, or lists of lists."""
 
 VALUES = VALUES_HEAD + "".join(
     f"assert_type({call}, {kind})\n"
@@ -178,7 +178,7 @@ VALUES = VALUES_HEAD + "".join(
 
 
 def of_mypy(folder: Path) -> list[docs_types.Error]:
-    # Without a configuration, users do not have the Pydantic plugin.
+    # Use no configuration, because users do not necessarily enable mypy's Pydantic plugin.
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
     command += ["--cache-dir", str(folder / "cache"), "--disable-error-code=import-untyped"]
     done = subprocess.run([*command, *map(str, folder.glob("*.py"))], cwd=ROOT, capture_output=True, text=True)
@@ -201,13 +201,13 @@ def test_type_checkers_accept_documented_calls_report_every_mistake_and_infer_fl
 
 
 @pytest.mark.parametrize(("calls", "kind"), [(FLOATS, float), (ARRAYS, np.ndarray)], ids=["float", "array"])
-def test_metric_values_have_the_inferred_types(calls: tuple[str, ...], kind: type) -> None:
+def test_metric_calls_return_floats_or_arrays_as_the_type_checkers_infer(calls: tuple[str, ...], kind: type) -> None:
     names: dict[str, Any] = {}
     exec(VALUES_HEAD, names)
     assert {call: type(value) for call in calls if not isinstance(value := eval(call, names), kind)} == {}
 
 
-def test_typed_calls_cover_every_metric_and_documented_constructor_calls_run() -> None:
+def test_type_checked_calls_cover_every_metric_and_type_checked_constructor_calls_run() -> None:
     assert {call.split("(")[0].removeprefix("sc.") for call in FLOATS} == set(metrics.__all__)
     lines = PASS.splitlines()[:10]
     exec(HEAD.replace("= names", "= None") + "\n".join(lines), {})

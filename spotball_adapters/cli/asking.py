@@ -50,7 +50,7 @@ BaseUrl = Annotated[
 ]
 ApiName = Annotated[
     Literal["chat", "responses"] | None,
-    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: the one that the model requires."),
+    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: as the model needs."),
 ]
 Temperature = Annotated[
     float | None,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from spotball_adapters.cli.asking import Controls, ExtraBody, ImageLimit, extra_body_of
-from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption, summary
+from spotball_adapters.cli.reparse import (
+    AnswerOption,
+    FileFormat,
+    ParsePolicyOption,
+    PointScaleOption,
+    policy_of,
+    summary,
+)
 from spotball_adapters.cli.run import DEFAULT_PROMPTS
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
@@ -171,6 +178,8 @@ def import_command(
     ] = None,
     format: FileFormat = "jsonl",
     parse_policy: ParsePolicyOption = None,
+    answer: AnswerOption = "cell",
+    point_scale: PointScaleOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -184,7 +193,8 @@ def import_command(
     """
     from spotball_adapters.batch.take import take
 
-    imported = take(run, replies, respondent=respondent, format=format, policy=parse_policy)
+    policy = policy_of(parse_policy, answer, point_scale)
+    imported = take(run, replies, respondent=respondent, format=format, policy=policy)
     tell = teller(quiet)
     already = f", {imported.already_stored:,} were already stored" if imported.already_stored else ""
     tell(f"{imported.stored:,} replies stored{already}")

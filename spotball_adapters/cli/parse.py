@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.reparse import ParserName, ResponsesOut, summary
+from spotball_adapters.cli.reparse import AnswerOption, PointScaleOption, ResponsesOut, policy_of, summary
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+
+if TYPE_CHECKING:
+    from spotball_adapters.replies import ParsePolicy
+    from spotball_adapters.replies.points import PointAnswer
 
 LayoutName = Literal["inspect", "openai-batch", "harness", "vlmevalkit", "table"]
 
@@ -73,7 +77,14 @@ def parse(
     prompt: Annotated[
         str, typer.Option(metavar="NAME", rich_help_panel="Output", help="Name of the prompt in the responses.")
     ] = "base",
-    parse_policy: ParserName = "strict",
+    parse_policy: Annotated[
+        Literal["strict", "lenient"] | None,
+        typer.Option(
+            metavar="POLICY", rich_help_panel="Output", help="strict (only a line Cell:) or lenient. Default: lenient."
+        ),
+    ] = None,
+    answer: AnswerOption = "cell",
+    point_scale: PointScaleOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -84,7 +95,7 @@ def parse(
     Recognizes samples of lmms-eval and lm-evaluation-harness, tables of VLMEvalKit, outputs of OpenAI batches, logs of
     Inspect, and tables with a column of replies. Lists unparsed replies in a table next to the output.
     """
-    from spotball_adapters.outputs.parse import parse_files
+    from spotball_adapters.outputs.parse import DEFAULT_POLICY, parse_files
     from spotball_core.counting.parse_record import write_parse_policy
     from spotball_core.io.frames import FORMATS, write_responses
     from spotball_core.io.scenes import read_scenes
@@ -97,6 +108,12 @@ def parse(
             code="unsupported-format",
             field="--out",
         )
+    # Without a scale, the only scale that the coordinates fit is used.
+    policy: ParsePolicy | PointAnswer = (
+        answer
+        if answer != "cell" and point_scale is None and parse_policy is None
+        else policy_of(parse_policy, answer, point_scale) or DEFAULT_POLICY
+    )
     parsed = parse_files(
         files,
         read_scenes(scenes),
@@ -106,7 +123,7 @@ def parse(
         index=index,
         respondent=respondent,
         prompt=prompt,
-        policy=parse_policy,
+        policy=policy,
     )
     tell = teller(quiet)
     for path, (title, n) in parsed.layouts.items():
@@ -115,6 +132,9 @@ def parse(
         tell(f"warning: {n:,} request{'s' if n > 1 else ''} without a reply: {reason}")
     if parsed.reading.rows.is_empty():
         raise OptionError("the files contain no replies. Check the files and --layout", code="no-data")
+    if answer == policy:
+        scale = parsed.reading.policy.partition("-")[2]
+        tell(f"warning: the coordinates are read with --point-scale {scale}, the only scale that they fit")
     if parsed.missing:
         tell(f"warning: {parsed.missing:,} of the scenes have no reply")
     write_responses(parsed.reading.rows, out)

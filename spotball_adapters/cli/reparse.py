@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
+    from spotball_adapters.replies import ParsePolicy
     from spotball_adapters.runs.responses import ParsedReplies
 
 SHOWN = 20
@@ -49,16 +50,61 @@ ParsePolicyOption = Annotated[
         "--parse-policy",
         metavar="POLICY",
         rich_help_panel="Output",
-        help="strict (the prompts' format only) or lenient (also free text). "
-        "Default: the last one used in this folder, or strict.",
+        help="strict or lenient (also free text). Default: as before, or strict.",
     ),
 ]
+
+AnswerOption = Annotated[
+    Literal["cell", "point", "box"],
+    typer.Option("--answer", metavar="KIND", rich_help_panel="Output", help="Answer: cell, point or box."),
+]
+
+PointScaleOption = Annotated[
+    Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"] | None,
+    typer.Option(
+        "--point-scale",
+        metavar="SCALE",
+        rich_help_panel="Output",
+        help="Scale of points: image, 1, 100, 1000, qwen, gemini, molmo.",
+    ),
+]
+
+
+def policy_of(policy: ParsePolicy | None, answer: str, scale: str | None) -> ParsePolicy | None:
+    """Return the parse policy that the options name together; None if they name none.
+
+    Raises:
+        OptionError: if options are missing or exclude each other.
+    """
+    if answer == "cell":
+        if scale is not None:
+            raise OptionError(
+                "cells have no scale. Add --answer point or --answer box, or remove --point-scale",
+                code="missing-option",
+                field="--answer",
+            )
+        return policy
+    if policy is not None:
+        raise OptionError(
+            "it applies only to cells. Remove it, or remove --answer",
+            code="conflicting-options",
+            field="--parse-policy",
+        )
+    if scale is None:
+        raise OptionError(
+            "the scale of the coordinates is missing. Add --point-scale 1000, or another of its values",
+            code="missing-option",
+            field="--point-scale",
+        )
+    return cast("ParsePolicy", f"{answer}-{scale}")
 
 
 def reparse(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     format: FileFormat = "jsonl",
     parse_policy: ParsePolicyOption = None,
+    answer: AnswerOption = "cell",
+    point_scale: PointScaleOption = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -77,8 +123,9 @@ def reparse(
             f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball run`",
             code="wrong-folder",
         )
+    policy = policy_of(parse_policy, answer, point_scale)
     with ReplyStore(run) as store:
-        reading, path = export(store, read_scenes(run / SCENES), run, format, parse_policy)
+        reading, path = export(store, read_scenes(run / SCENES), run, format, policy)
     for line in changed(reading):
         show(line)
     tell = teller(quiet)

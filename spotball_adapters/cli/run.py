@@ -38,7 +38,7 @@ from spotball_adapters.cli.asking import (
     finish,
     run_folder,
 )
-from spotball_adapters.cli.reparse import FileFormat, ParsePolicyOption
+from spotball_adapters.cli.reparse import AnswerOption, FileFormat, ParsePolicyOption, PointScaleOption, policy_of
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError, unknown_name
 
@@ -70,7 +70,7 @@ def run(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Input",
-            help="Prompts, separated by commas: built-in names or files. Default: base,cue,cot.",
+            help="Prompts (names or files), separated by commas. Default: base,cue,cot.",
         ),
     ] = None,
     samples: Annotated[
@@ -103,7 +103,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name of the respondent. Default: name of the model or preset.",
+            help="Name of the respondent. Default: as the model.",
         ),
     ] = None,
     limit: ImageLimit = None,
@@ -119,6 +119,8 @@ def run(
     skip_refused: SkipRefused = False,
     format: FileFormat = "jsonl",
     parse_policy: ParsePolicyOption = None,
+    answer: AnswerOption = "cell",
+    point_scale: PointScaleOption = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -132,6 +134,7 @@ def run(
     API key in the environment, such as OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
     from spotball_adapters.cli.run_end import run_end
+    from spotball_adapters.prompts.prompt import BUILT_IN
     from spotball_adapters.providers.find import find
     from spotball_adapters.providers.protocol import Access, Settings
     from spotball_adapters.runs.plan import limited
@@ -141,6 +144,7 @@ def run(
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 
+    policy = policy_of(parse_policy, answer, point_scale)
     scenes = read_scenes(dataset / SCENES)
     selected = limited([scene for scene in scenes if controls or not scene.control], limit)
     if not selected:
@@ -158,6 +162,12 @@ def run(
         extra_body=extra_body_of(extra_body),
     )
     named = _named(preset, provider, model, prompt, samples, respondent, settings)
+    if answer != "cell" and any(one.name in BUILT_IN for one, _ in named.prompts):
+        raise OptionError(
+            f"the prompts of the paper ask for a cell. Name a prompt file that asks for a {answer}",
+            code="conflicting-options",
+            field="--prompt",
+        )
     access = Access(
         named.model,
         base_url=base_url,
@@ -193,7 +203,7 @@ def run(
         skip_refused=skip_refused,
     )
     ended = ask_all(
-        *(job, out, options, lambda store: export(store, scenes, out, format, parse_policy)),
+        *(job, out, options, lambda store: export(store, scenes, out, format, policy)),
         unit="images prepared",
         dry_run=dry_run,
         quiet=quiet,

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from spotball_adapters.outputs.join import SceneIndex, Target
 from spotball_adapters.outputs.layouts import RawReply, raw_replies
 from spotball_adapters.outputs.records import FileRecords, read_records
 from spotball_adapters.providers.server_messages import shortened, writable
-from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
+from spotball_adapters.replies import ParsePolicy, parse_reply
+from spotball_adapters.replies.points import PointAnswer, only_scale
 from spotball_adapters.runs.responses import ParsedReplies
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.frames import COLUMNS
@@ -20,6 +21,9 @@ from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     import polars as pl
+
+DEFAULT_POLICY: ParsePolicy = "lenient"
+"""Replies of other tools follow no prompt of this package, so they are read in any wording."""
 
 PROMPT = "base"
 """Default value of the column `prompt` in the responses."""
@@ -60,7 +64,7 @@ def parse_files(
     index: Path | None = None,
     respondent: str | None = None,
     prompt: str = PROMPT,
-    policy: ParsePolicy = DEFAULT_POLICY,
+    policy: ParsePolicy | PointAnswer = DEFAULT_POLICY,
 ) -> ParsedFiles:
     """Parse the replies in files that other tools wrote.
 
@@ -75,16 +79,17 @@ def parse_files(
         respondent: the respondent's name in the responses; by default the model's name in the file, or else the name of
             the file.
         prompt: the prompt's name in the responses, unless the index table contains a prompt.
-        policy: how to parse replies.
+        policy: how to parse replies; "point" or "box" for coordinates in the only scale that all of them fit.
 
     Raises:
         InputError: if a file cannot be read or has an unknown format, if no id of a reply identifies a scene, or if a
             sample occurs twice.
-        OptionError: if `layout` is unknown, or if `reply` is given and `layout` is not `table` or None.
+        OptionError: if `layout` is unknown, if `reply` is given and `layout` is not `table` or None, or if the
+            coordinates do not fit exactly one scale.
         MissingExtraError: if the extra `excel` (for Excel files) or `inspect` (for .eval files) is not installed.
     """
     scene_index = SceneIndex(scenes, index)
-    gathered = _Gathered(respondent, prompt, policy)
+    targeted: list[tuple[FileRecords, RawReply, Target]] = []
     layouts: dict[str, tuple[str, int]] = {}
     problems: list[Problem] = []
     for path in paths:
@@ -93,11 +98,18 @@ def parse_files(
         layouts[str(path)] = title, sum(raw.failed is None for raw in replies)
         for raw in replies:
             target = scene_index.find(raw.ids, raw.sport)
-            problem = _unknown(path, raw, index) if target is None else gathered.add(file, raw, target)
-            if problem:
-                problems.append(problem)
+            if target is None:
+                problems.append(_unknown(path, raw, index))
+            else:
+                targeted.append((file, raw, target))
     if problems:
         raise InputError(problems)
+    if policy == "point" or policy == "box":
+        replies_of = ((raw.text, target.scene.layout) for _, raw, target in targeted if raw.failed is None)
+        policy = cast("ParsePolicy", f"{policy}-{only_scale(replies_of, policy)}")
+    gathered = _Gathered(respondent, prompt, policy)
+    if repeated := [problem for one in targeted if (problem := gathered.add(*one))]:
+        raise InputError(repeated)
     answered = {tuple(key) for key in zip(gathered.columns["sport"], gathered.columns["image"], strict=True)}
     missing = sum(not scene.control and scene.key not in answered for scene in scenes)
     return ParsedFiles(gathered.reading(), gathered.table(), layouts, dict(gathered.failed.most_common()), missing)

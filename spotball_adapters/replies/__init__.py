@@ -1,15 +1,17 @@
 """Parse replies: read the cell that a reply answers with.
 
 The policy `strict` reads only the format that the prompts request. The policy `lenient` reads a reply as a careful
-person would. Neither guesses: an ambiguous reply is unparsed, with the reason.
+person would. Policies such as `point-1000` and `box-gemini` read a point, or the center of a box, in coordinates of a
+scale. No policy guesses: an ambiguous reply is unparsed, with the reason.
 """
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.lenient import parse_leniently
+from spotball_adapters.replies.points import PointAnswer, PointScale, parse_point
 from spotball_adapters.replies.result import PROBLEMS, Parsed, Problem
 from spotball_adapters.replies.strict import parse_strictly
 from spotball_core.errors import OptionError
@@ -17,9 +19,26 @@ from spotball_core.grid import Grid
 
 __all__ = ["DEFAULT_POLICY", "POLICIES", "PROBLEMS", "ParsePolicy", "Parsed", "Problem", "parse_reply"]
 
-ParsePolicy = Literal["strict", "lenient"]
+PointPolicy = Literal[
+    "point-image",
+    "point-1",
+    "point-100",
+    "point-1000",
+    "point-qwen",
+    "point-gemini",
+    "point-molmo",
+    "box-image",
+    "box-1",
+    "box-100",
+    "box-1000",
+    "box-qwen",
+    "box-gemini",
+    "box-molmo",
+]
+ParsePolicy = Literal["strict", "lenient"] | PointPolicy
 
-POLICIES: tuple[ParsePolicy, ...] = get_args(ParsePolicy)
+CELL_POLICIES: tuple[ParsePolicy, ...] = ("strict", "lenient")
+POLICIES: tuple[ParsePolicy, ...] = (*CELL_POLICIES, *get_args(PointPolicy))
 
 DEFAULT_POLICY: ParsePolicy = "strict"
 
@@ -30,7 +49,8 @@ def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, 
     Args:
         text: the reply, unchanged.
         grid: the grid whose cells are the possible answers.
-        policy: "strict" reads only the format that the prompts request; "lenient" also reads answers in free text.
+        policy: "strict" reads only the format that the prompts request; "lenient" also reads answers in free text;
+            "point-SCALE" and "box-SCALE" read coordinates, where SCALE is a key of `points.CONVENTIONS`.
         finish: why the reply ended: stop, length, filtered, refused or other.
 
     Raises:
@@ -43,10 +63,15 @@ def parse_reply(text: str, grid: Grid, *, policy: ParsePolicy = DEFAULT_POLICY, 
         'no answer'
         >>> parse_reply("The ball is most likely in D4.", Grid.standard(), policy="lenient").cell
         'D4'
+        >>> parse_reply("(594, 611)", Grid.standard(), policy="point-1000").cell
+        'D6'
     """
     if policy not in POLICIES:
         raise OptionError(
             f"parse policy {policy!r} does not exist. Use one of {', '.join(POLICIES)}.", code="unknown-name"
         )
-    parse = parse_leniently if policy == "lenient" else parse_strictly
-    return parse(text, grid, finish=finish)
+    if policy in CELL_POLICIES:
+        parse = parse_leniently if policy == "lenient" else parse_strictly
+        return parse(text, grid, finish=finish)
+    answer, _, scale = policy.partition("-")
+    return parse_point(text, grid, finish=finish, answer=cast("PointAnswer", answer), scale=cast("PointScale", scale))

@@ -10,7 +10,14 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 
-PARSE_POLICIES = frozenset({"strict", "lenient"})
+POINT_POLICIES = tuple(
+    f"{answer}-{scale}"
+    for answer in ("point", "box")
+    for scale in ("image", "1", "100", "1000", "qwen", "gemini", "molmo")
+)
+"""The names of the parse policies for replies that answer with a point or a box, in coordinates of a scale."""
+
+PARSE_POLICIES = frozenset({"strict", "lenient", *POINT_POLICIES})
 """The names of all parse policies."""
 
 _KEY = "parse_policy"
@@ -50,7 +57,7 @@ def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:
         except (ValueError, KeyError, TypeError):
             policy = None
         if not isinstance(policy, str) or policy not in PARSE_POLICIES:
-            expected = f'{{"{_KEY}": "strict"}} or {{"{_KEY}": "lenient"}}'
+            expected = f'{{"{_KEY}": NAME}}, where NAME is {", ".join(sorted(PARSE_POLICIES))}'
             raise InputError([Problem("invalid-value", str(record), None, _KEY, repr(policy), expected)])
         policies.add(policy)
     return frozenset(policies)

@@ -9,6 +9,6 @@ from tests.adapters.server import LoopbackServer
 
 @pytest.fixture
 def server(running: LoopbackServer) -> LoopbackServer:
-    """Return the server `running` of the module after clearing what it recorded."""
+    """Return the server of the fixture `running`, after clearing the requests that it recorded."""
     running.forget()
     return running

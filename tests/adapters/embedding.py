@@ -17,11 +17,11 @@ from tests.adapters.speaks_embeddings import DIMENSION, vector_of
 QUICK = EmbedOptions(attempts=3, first_wait=0.001, longest_wait=0.002)
 
 Fault = Callable[[Sequence[str], int], None]
-"""A function of a batch and the number of earlier batches that raises an error to make the batch fail."""
+"""Function that is called with a batch and the number of earlier batches; it raises an error to make the batch fail."""
 
 
 class Tiny:
-    """An embedder in this process: vectors depend only on the texts, and `fault` makes batches fail."""
+    """Fake embedder in this process. Its vectors depend only on the texts, and `fault` can make batches fail."""
 
     name, model, paid = "tiny", "tiny-1", False
 
@@ -61,7 +61,7 @@ def embed(texts: Sequence[str], embedder: Embedder, path: Path, options: EmbedOp
 
 
 def batch(embedder: Embedder, *texts: str) -> Batch:
-    """Embed one batch, close the embedder, and return the batch."""
+    """Embed the texts as one batch, close the embedder, and return the vectors."""
 
     async def run() -> Batch:
         try:

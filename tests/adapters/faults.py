@@ -13,12 +13,13 @@ Kind = Literal["status", "body", "reply", "redirect"] | Connection
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of one request.
+    """A fault that the server simulates for one request.
 
     Attributes:
         kind: The kind of fault. `status`: an error in the format of the protocol. `body`: `text`, unchanged.
-            `drop`, `reset`: the connection is closed or reset without a response. `raw`: it is closed after `text`,
-            which is not HTTP. `drop-after-headers`, `truncated`: it is closed before or within the body.
+            `drop`, `reset`: the connection is closed or reset without a response. `raw`: the server sends `text`,
+            which is not HTTP, and closes the connection. `drop-after-headers`, `truncated`: the connection is closed
+            before or within the body.
             `slow`: a valid response after `seconds`. `hang`: no response. `reply`: a valid response in the style
             `style`. `redirect`: a redirect to `text`. `endless`: spaces without end, `seconds` between chunks.
         content: The body of the kind `body` as bytes, used instead of `text`.
@@ -41,7 +42,7 @@ def _with_dashes(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def status(number: int, message: str = "scripted", *, code: str | None = None, **headers: str) -> Fault:
-    """Return an error of the protocol; write header names with _ instead of -."""
+    """Return an error in the format of the protocol; the names of `headers` contain _ instead of -."""
     return Fault("status", status=number, text=message, code=code, headers=_with_dashes(headers))
 
 
@@ -50,7 +51,7 @@ def body(text: str) -> Fault:
 
 
 def content(data: bytes, number: int = 200, **headers: str) -> Fault:
-    """Return a response with a body of bytes; write header names with _ instead of -."""
+    """Return a response with a body of bytes; the names of `headers` contain _ instead of -."""
     return Fault("body", status=number, content=data, headers=_with_dashes(headers))
 
 
@@ -88,4 +89,4 @@ NAMED: Mapping[str, Fault] = {
     "html": HTML,
     **{style: reply(style) for style in ("refusal", "filtered", "empty", "cut-off")},
 }
-"""Faults by the names that the command of the server accepts."""
+"""Faults by the names that `python -m tests.adapters.server --fault` accepts."""

@@ -1,4 +1,4 @@
-"""Run Inspect evaluations with its mock model in a separate process: its dependencies warn about each other.
+"""Run evaluations with Inspect's mock model in a separate process, because Inspect's dependencies cause warnings.
 
 Run as `python inspect_eval.py SPECS OUT`: SPECS is a JSON list of evaluations, and OUT is the output file.
 """

@@ -31,7 +31,7 @@ STEPS = {"base": 1, "cue": 1, "cot": 4}
 
 
 def dataset(folder: Path, *, images: int = 3, controls: int = 0) -> Path:
-    """Write scenes of two sports in turn, with images in different colors; the last `controls` are controls."""
+    """Write scenes of two sports in turn, with images of different colors; the last `controls` scenes are controls."""
     known = []
     for number in range(images):
         sport, name = ("soccer", "volleyball")[number % 2], str(number // 2 + 1)
@@ -66,7 +66,7 @@ def good(*arguments: str | Path, env: Mapping[str, str] = ENV) -> Done:
 
 
 def check_error(done: Done, code: str, *parts: str) -> None:
-    """Check that the command failed with status 2, only this error code, these parts of a message and no traceback."""
+    """Check for exit status 2, only this error code, a message with these parts, and no traceback."""
     assert (done.returncode, codes(done.stderr)) == (2, [code]), said(done)
     assert "Traceback" not in done.stderr
     missing = [part for part in parts if part not in done.stderr]
@@ -94,7 +94,7 @@ def replies(out: Path) -> dict[Sample, str]:
 
 
 def expected(images: int, **samples: int) -> set[Sample]:
-    """Return the expected replies of a run on the first `images` images of `dataset`."""
+    """Return the keys of the replies that a run on the first `images` images of `dataset` should store."""
     return {
         (("soccer", "volleyball")[number % 2], str(number // 2 + 1), prompt, step, sample)
         for number in range(images)

@@ -113,7 +113,7 @@ class LoopbackServer:
         self._script.extend(faults)
 
     def always(self, fault: Fault | None) -> None:
-        """Set the fault of every request after the script."""
+        """Set the fault of every request after the scripted ones; None is a correct answer."""
         self._always = fault
 
     def every(self, n: int, fault: Fault) -> None:

@@ -137,7 +137,7 @@ def _texts(parts: Any) -> tuple[str, list[tuple[str, bytes]]]:
             data = {"mimeType" if name == "mime_type" else name: value for name, value in part["inlineData"].items()}
             known(data, {"mimeType", "data"}, "inlineData")
             need(data.get("mimeType") in _MEDIA, "Unsupported MIME type")
-            # It also accepts both base64 alphabets.
+            # The JSON form also accepts both base64 alphabets.
             pictures.append((data["mimeType"], speech.decoded(data["data"].replace("-", "+").replace("_", "/"))))
         text += part.get("text", "")
     return text, pictures

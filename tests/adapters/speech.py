@@ -1,4 +1,4 @@
-"""Replies of the loopback server's model, and the interface of a protocol."""
+"""Define the replies of the simulated model of a loopback server, and the interface of a protocol."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUTPUT_TOKENS = 20
 """Tokens per request and per reply, as each protocol reports them."""
 
 Picture = tuple[str, bytes]
-"""A media type and the bytes."""
+"""The media type and the bytes of an image."""
 
 _LABELS = Grid.standard().labels
 _DATA_URL = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.+)", re.DOTALL)
@@ -93,7 +93,7 @@ def need(condition: bool, message: str, **details: Any) -> None:
 
 
 def known(given: Mapping[str, Any], names: set[str], where: str) -> None:
-    """Raise BadRequest if there are other fields than these."""
+    """Raise BadRequest if there is a field with another name than these."""
     need(isinstance(given, dict), f"{where} is no object")
     for name in given:
         need(name in names, f"unrecognized field {name!r} in {where}", field=name)

@@ -49,7 +49,7 @@ def serving(*arguments: str, cache: Path) -> Iterator[str]:
                     break
             else:
                 pytest.fail(f"the server did not start: {''.join(lines[-20:])}")
-            # Read the log, because the server blocks when the pipe is full.
+            # Keep reading the log, because the server blocks when the pipe is full.
             threading.Thread(target=server.stderr.read, daemon=True).start()
             yield started[1] + "/v1"
         finally:

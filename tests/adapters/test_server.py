@@ -79,7 +79,9 @@ def test_server_rejects_an_unknown_path_and_a_missing_key_or_version_header(
 
 
 @pytest.mark.parametrize("protocol", PATHS)
-def test_server_process_prints_its_address_and_keeps_a_log(protocol: str) -> None:
+def test_server_process_prints_its_address_simulates_the_fault_option_and_returns_request_counts_at_log(
+    protocol: str,
+) -> None:
     command = [sys.executable, "-m", "tests.adapters.server", "--protocol", protocol, "--fault", "500", "--every", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

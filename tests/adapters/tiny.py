@@ -14,7 +14,7 @@ BASE = Prompt("base", "1", "Where is the ball in this {sport} image?")
 CHAIN = Prompt("chain", "1", "{context}\nWhere is the ball?", ("Who plays?", "Where do they look?"))
 
 Fault = Callable[[Request, int], None]
-"""Function of a request and the number of earlier attempts at it; it raises an error to make the request fail."""
+"""Function that is called with a request and the number of earlier attempts; it raises an error to make it fail."""
 
 
 class Tiny:

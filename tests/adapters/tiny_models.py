@@ -32,7 +32,7 @@ _TEXT |= {"initializer_range": 0.3, "max_position_embeddings": 4096}
 
 
 def save_llama(folder: Path) -> Path:
-    """Save a model that reads images through one cross-attention layer of three layers, with four tiles."""
+    """Save a model with three layers, one of which reads the image by cross-attention, with up to four tiles."""
     from transformers import MllamaConfig, MllamaForConditionalGeneration
 
     tokens = _save_tokenizer(

@@ -12,7 +12,7 @@ import pytest
 from measure import FIGURES, figure, in_turn, process, processes_in_turn
 
 
-def test_figure_is_printed_and_written_to_the_figures_file(
+def test_figure_prints_a_measurement_and_writes_it_to_the_figures_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(FIGURES, str(tmp_path / "figures"))
@@ -35,7 +35,7 @@ def test_in_turn_alternates_between_the_functions() -> None:
     assert all(seconds >= 0 for seconds in times.values())
 
 
-def test_process_passes_the_environment_and_reports_its_own_peak_memory_and_not_its_parents() -> None:
+def test_process_passes_the_environment_and_reports_the_peak_memory_of_only_the_child_process() -> None:
     held = np.ones(30_000_000)
     small = process([sys.executable, "-c", "import os; assert os.environ['MADE_UP'] == '1'"], env={"MADE_UP": "1"})
     large = process([sys.executable, "-c", "b = bytearray(100_000_000)"])
@@ -45,7 +45,7 @@ def test_process_passes_the_environment_and_reports_its_own_peak_memory_and_not_
     assert processes_in_turn({"one": [sys.executable, "-c", "pass"]}, 2)["one"].megabytes > 0
 
 
-def test_process_with_an_unaccepted_exit_status_raises_and_prints_its_output(
+def test_process_with_an_unaccepted_exit_status_raises_an_error_and_prints_its_output(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     failing = [sys.executable, "-c", "raise SystemExit('what it said')"]

@@ -1,4 +1,4 @@
-"""Test the comparison of figures with the kept figures."""
+"""Test the comparison of figures with the stored figures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_move_word_depends_on_the_goal_and_the_noise_threshold(goal: str, before
     assert Move(figure("time", now, goal=goal), figure("time", before, goal=goal)).word == word
 
 
-def test_move_without_a_kept_value_is_new_and_between_different_units_has_no_ratio() -> None:
+def test_move_without_a_stored_figure_is_new_and_with_a_different_unit_has_no_ratio() -> None:
     assert Move(figure("time", 1.0), None).word == "new"
     move = Move(figure("time", 1.0, unit="s"), figure("time", 1000.0, unit="ms"))
     assert (move.ratio, move.word) == (None, "moved")

@@ -1,4 +1,4 @@
-"""Test that benchmarks are found, run in separate processes, kept, and reported on a page."""
+"""Test that benchmarks are found, run in separate processes, stored, and reported on a page."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_benchmarks_are_scripts_whose_docstring_states_a_claim_and_main_rejects_other_names(
+def test_benchmarks_finds_scripts_whose_docstring_states_a_claim_and_main_rejects_other_names(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert list(runner.benchmarks(folder)) == ["bad", "draws", "good", "twice"]
@@ -53,7 +53,7 @@ def test_benchmarks_are_scripts_whose_docstring_states_a_claim_and_main_rejects_
     assert "unknown benchmarks: nothing" in capsys.readouterr().err
 
 
-def test_run_returns_figures_and_time_and_those_before_a_failure(folder: Path) -> None:
+def test_run_returns_all_figures_and_the_time_or_the_figures_measured_before_a_failure(folder: Path) -> None:
     good, *failed = (
         runner.run(runner.benchmarks(folder)[name], SETTING, folder / "docs") for name in ("good", "bad", "twice")
     )
@@ -88,7 +88,7 @@ def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
 
 
 @pytest.mark.slow
-def test_main_and_page_compare_new_figures_with_the_kept_figures(
+def test_main_and_page_compare_new_figures_with_the_stored_figures(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("bad", "twice"):
@@ -103,7 +103,7 @@ def test_main_and_page_compare_new_figures_with_the_kept_figures(
     assert runner.main([], folder=folder, docs=folder / "docs") == 0
     assert "| 30 s | below 2: **MISSED** | 3 s, worse |" in page.read_text()
     assert "| 7 times | at least 5: met |  |" in page.read_text()
-    # A run of one benchmark changes the page only if its figures are kept, and the page shows the others as kept.
+    # A run of one benchmark changes the page only with `--keep`. The page then shows the stored figures of the others.
     (folder / "other.py").write_text(f'{other}raise SystemExit("it ran")\n')
     page.write_text("before")
     capfd.readouterr()
@@ -116,7 +116,7 @@ def test_main_and_page_compare_new_figures_with_the_kept_figures(
     assert "| its own | 4 s |" in page.read_text()
 
 
-def test_write_kept_round_trips_and_does_not_replace_results_with_failures(tmp_path: Path) -> None:
+def test_write_kept_stores_results_and_does_not_replace_them_with_failed_results(tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
     assert runner.read_kept(file) == {}
     one, two = result("one", figure("a", 1.0, goal="below 2", met=True)), result("two", figure("b", 2.0))

@@ -29,7 +29,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestHelp:
-    def test_help_lists_all_commands_with_their_whole_first_paragraph(self) -> None:
+    def test_help_lists_all_commands_with_the_whole_first_paragraph_of_their_help(self) -> None:
         done = spotball("--help")
         assert done.returncode == 0
         assert done.stderr == ""
@@ -49,7 +49,7 @@ class TestHelp:
         assert done.returncode == 2
         assert "Usage" in done.stdout + done.stderr
 
-    def test_help_short_and_long_option_print_the_same_and_help_fits_a_terminal(self) -> None:
+    def test_short_and_long_help_option_of_score_print_the_same_text_that_fits_a_terminal(self) -> None:
         done = spotball("score", "--help")
         assert (done.returncode, done.stderr) == (0, "")
         assert not ESCAPE.search(done.stdout)
@@ -185,7 +185,7 @@ class TestOtherPackages:
         assert (done.returncode, done.stdout, done.stderr) == (0, "hello world\n", "")
         assert spotball_process("group", "one", env=env).stdout == "one of a group\n"
 
-    def test_help_excludes_broken_commands_with_a_warning(self, env: dict[str, str]) -> None:
+    def test_help_omits_broken_commands_and_prints_a_warning_for_each(self, env: dict[str, str]) -> None:
         done = spotball_process("--help", env=env)
         assert done.returncode == 0
         listed = done.stdout.split("Commands:")[1]
@@ -199,7 +199,7 @@ class TestOtherPackages:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", BROKEN)
-    def test_broken_command_exits_with_status_2_and_the_reason(self, name: str, env: dict[str, str]) -> None:
+    def test_broken_command_exits_with_status_2_and_prints_the_reason(self, name: str, env: dict[str, str]) -> None:
         done = spotball_process(name, env=env)
         assert (done.returncode, done.stdout) == (2, "")
         assert codes(done.stderr) == ["unusable-plugin"]

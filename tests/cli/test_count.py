@@ -25,7 +25,7 @@ def test_score_of_counts_equals_score_of_responses(tmp_path: Path) -> None:
     assert rows.stdout.startswith("{")
 
 
-def test_count_pools_inputs_and_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
+def test_count_pools_duplicate_inputs_only_with_pool_and_keeps_the_old_file_after_an_error(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
     assert spotball("count", folder, "--out", tmp_path / "m.counts", "--quiet").stderr == ""
     before = (tmp_path / "m.counts").read_bytes()

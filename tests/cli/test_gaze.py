@@ -15,7 +15,7 @@ from tests.failures import codes
 DESIGN = [one for one in factorial_design() if one.view == "front" and one.proximity < 3]
 
 OF_ONE = ("--bootstrap", "0", "--jobs", "1")
-"""Disable the bootstrap and worker processes, because workers take longer to start than to do the work."""
+"""Options that disable the bootstrap and worker processes, because starting workers takes longer than the work."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,9 @@ def test_analyze_prints_json_and_writes_the_same_report_to_a_folder(folder: Path
     ("options", "mark"),
     [(["--full"], "Table 2: types and tests"), (["--format", "markdown"], "**Table 2"), ([], "guess: ")],
 )
-def test_analyze_prints_tables_or_a_summary(folder: Path, options: list[str], mark: str) -> None:
+def test_analyze_prints_tables_with_full_or_markdown_and_a_summary_by_default(
+    folder: Path, options: list[str], mark: str
+) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", *OF_ONE, *options, "--quiet")
     assert done.returncode == 0, done.stderr
     assert mark in done.stdout
@@ -54,7 +56,7 @@ def test_analyze_prints_tables_or_a_summary(folder: Path, options: list[str], ma
 
 
 @pytest.mark.slow
-def test_analyze_applies_its_options(folder: Path, tmp_path: Path) -> None:
+def test_analyze_applies_the_options_for_tests_hints_models_people_and_comparison(folder: Path, tmp_path: Path) -> None:
     models = tmp_path / "models.csv"
     models.write_text("respondent,released,parameters\nheady,2024-01-01,7\n", encoding="utf-8")
     tests = ("--alpha", "0.01", "--multiplicity", "holm", "--hinted", "2, 3")
@@ -102,7 +104,7 @@ def test_analyze_finds_photos_next_to_the_stimuli_or_in_the_images_folder(tmp_pa
         assert "data:image/webp" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
 
 
-def test_analyze_of_an_invalid_file_or_to_a_folder_that_is_not_an_earlier_report_fails(
+def test_analyze_of_an_invalid_file_or_into_a_folder_with_other_files_exits_with_status_2(
     folder: Path, tmp_path: Path
 ) -> None:
     done = spotball("gaze", "analyze", folder / "guess.csv", "--out", folder)
@@ -142,7 +144,7 @@ def test_analyze_accepts_a_file_with_several_respondents(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_weights_prints_the_mechanism_of_each_respondent(folder: Path) -> None:
+def test_weights_prints_the_estimated_mechanism_of_each_respondent_as_json_or_text(folder: Path) -> None:
     command = ("gaze", "weights", folder / "heady.csv", folder / "guess.csv", "--jobs", "1")
     done = spotball(*command, "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -155,7 +157,7 @@ def test_weights_prints_the_mechanism_of_each_respondent(folder: Path) -> None:
     assert table.stderr == ""
 
 
-def test_follow_scores_a_model_and_the_annotators(tmp_path: Path) -> None:
+def test_follow_reports_the_errors_of_a_model_and_of_the_annotators(tmp_path: Path) -> None:
     lines = [f"x/0.jpg,{person},0,0,1,1,0.1,0.1,{x},0.1,1,1,9,9,s,m\n" for person, x in ((1, 0.5), (2, 0.7))]
     (tmp_path / "test.txt").write_text("".join(lines), encoding="utf-8")
     (tmp_path / "model.csv").write_text("image,x,y\nx/0.jpg,0.6,0.3\n", encoding="utf-8")

@@ -38,7 +38,7 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, tuple[Any
         yield from _walk(command.get_command(context, inner), inner, context)
 
 
-def test_pages_include_commands_and_their_subcommands() -> None:
+def test_help_pages_exist_for_commands_and_their_subcommands() -> None:
     assert len(pages()) > 40
     assert {"spotball", "spotball score", "spotball study serve", "spotball gen apply-review"} <= set(pages())
 

@@ -30,7 +30,7 @@ def test_score_with_too_little_memory_prints_a_message_without_a_traceback(megab
 
 
 @pytest.mark.slow
-def test_command_within_its_limit_does_not_mention_memory(tmp_path: Path) -> None:
+def test_command_within_its_memory_limit_does_not_mention_memory(tmp_path: Path) -> None:
     wrong = limited(1 << 20, "score", tmp_path / "nothing.jsonl")
     right = limited(1 << 20, "--version")
     assert (wrong.returncode, right.returncode) == (2, 0)

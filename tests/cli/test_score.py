@@ -83,7 +83,7 @@ class TestFormats:
         assert ("|" in done.stdout.splitlines()[2]) == (form == "markdown")
         assert (r"\toprule" in done.stdout) == (form == "latex")
 
-    def test_default_output_states_the_result_and_metrics_and_sport_options_show_only_these(
+    def test_default_output_states_the_accuracy_and_the_metrics_and_sport_options_filter_the_output(
         self, data: Path, report: ScoreReport
     ) -> None:
         done = scored(data)
@@ -99,7 +99,7 @@ class TestFormats:
         assert gpt["metrics"]["accuracy"]["value"] == accuracy.value
 
 
-class TestOut:
+class TestOutOption:
     @pytest.mark.parametrize(
         ("name", "start"), [("a.csv", "sport,respondent,"), ("a.md", "**Scored**"), ("a.txt", "Scored")]
     )
@@ -141,8 +141,10 @@ class TestOut:
         assert Path("/dev/stdout").is_symlink()
 
 
-class TestWhatItSays:
-    def test_warnings_go_to_stderr_for_json_and_into_the_table_otherwise(self, tmp_path: Path) -> None:
+class TestMessages:
+    def test_warnings_are_printed_to_stderr_with_json_and_as_part_of_the_output_with_a_table(
+        self, tmp_path: Path
+    ) -> None:
         folder = dataset(tmp_path / "set", KNOWN, human=HUMAN, gpt=MODEL[:2])
         arguments = ["score", folder, "--reference", "human", "--bootstrap", "0"]
         done = spotball(*arguments, "--format", "json")
@@ -153,7 +155,7 @@ class TestWhatItSays:
         table = spotball(*arguments)
         assert (table.stderr, f"warning: {said[0]}" in table.stdout) == ("", True)
 
-    def test_repeated_input_error_is_reported_once_with_its_lines(self, data: Path, tmp_path: Path) -> None:
+    def test_repeated_input_error_is_reported_once_with_its_line_numbers(self, data: Path, tmp_path: Path) -> None:
         path = write_csv(tmp_path / "a.csv", [{"image": "no", "cell": "D5"}] * 25 + [{"image": "", "cell": "D5"}])
         done = spotball("score", path, "--scenes", data / "scenes.jsonl")
         first, second = done.stderr.splitlines()
@@ -185,7 +187,7 @@ class TestOptions:
         ("option", "value", "code", "field"),
         [("--metrics", ",", "unknown-name", "--metrics"), ("--reference", "", "invalid-option", "reference")],
     )
-    def test_score_with_an_invalid_option_value_is_an_error(
+    def test_score_with_an_invalid_option_value_exits_with_status_2(
         self, data: Path, option: str, value: str, code: str, field: str
     ) -> None:
         done = scored(data, option, value)

@@ -147,7 +147,7 @@ def test_compare_with_invalid_arguments_exits_with_status_2(
     run: Callable[..., Done], words: str, code: str | None, values: tuple[str, ...]
 ) -> None:
     done = run(*words.split(), status=2)
-    # The errors of the parser of the command line have no codes.
+    # Errors of the command-line parser have no codes.
     assert codes(done.stderr) == ([code] if code else [])
     assert all(value in done.stderr for value in values)
     assert done.stdout == ""
@@ -167,7 +167,7 @@ def found() -> Comparison:
 
 
 @pytest.mark.parametrize("width", [80, 100, 150])
-def test_table_does_not_truncate_numbers_at_any_width(found: Comparison, width: int) -> None:
+def test_print_table_does_not_truncate_numbers_at_any_width(found: Comparison, width: int) -> None:
     from rich.console import Console
 
     console = Console(width=width, record=True, file=io.StringIO())
@@ -207,7 +207,9 @@ def test_to_summary_and_to_text_contain_the_numbers_of_the_comparison(found: Com
 
 
 @pytest.mark.parametrize(("difference", "shown"), [(-1e-9, "0.0"), (1e-9, "0.0"), (0.02, "+2.0"), (-0.02, "-2.0")])
-def test_differences_have_a_sign_unless_they_round_to_zero(found: Comparison, difference: float, shown: str) -> None:
+def test_to_markdown_shows_differences_with_a_sign_unless_they_round_to_zero(
+    found: Comparison, difference: float, shown: str
+) -> None:
     contrast = found.contrasts[0]
     one = contrast.metrics["accuracy"].model_copy(update={"difference": difference, "effect_size": difference})
     changed = contrast.model_copy(update={"metrics": {"accuracy": one}})

@@ -71,7 +71,7 @@ def test_compare_with_a_and_b_swapped_flips_signs_and_keeps_p_values(three: Scor
 
 
 @pytest.mark.slow
-def test_compare_results_depend_on_the_seed_only_for_p_values_and_intervals(three: Scoring) -> None:
+def test_compare_with_another_seed_changes_only_p_values_and_intervals(three: Scoring) -> None:
     again = Scoring(three.counts, list(three.arrays.scenes), three.policy)
     one = compare(three, "human", "m/cot", permutations=200)
     assert compare(again, "human", "m/cot", permutations=200) == one
@@ -113,7 +113,7 @@ def test_compare_of_few_images_uses_all_permutations() -> None:
 
 
 def test_compare_warns_if_no_corrected_p_value_can_be_significant() -> None:
-    """Check the smallest p value: two of 512 swaps for 9 images, 0.051 for 13 tests, and half of that for 10 images."""
+    """Check the smallest p value corrected for 13 tests: 0.051 (2 of 512 swaps) for 9 images, and half of it for 10."""
     rng = np.random.default_rng(18)
     for n, warned in ((9, True), (10, False)):
         scoring = scoring_of(scenes(n), {"a/base": drawn(rng, n, 9), "b/base": drawn(rng, n, 9)})
@@ -141,7 +141,7 @@ def test_compare_uses_only_images_answered_by_both_respondents() -> None:
     assert found.warnings[1].startswith("2 of the 9 soccer images that b answered are not compared, because")
 
 
-def test_image_without_parsed_responses_counts_only_for_accuracy() -> None:
+def test_compare_uses_an_image_without_parsed_responses_only_for_accuracy() -> None:
     rng = np.random.default_rng(4)
     a, b, blanks = drawn(rng, 10, 12), drawn(rng, 10, 12), np.zeros(10)
     a[0], blanks[0] = 0.0, 12.0
@@ -167,7 +167,7 @@ def test_compare_has_a_contrast_per_sport_and_one_for_all_sports() -> None:
     assert pooled.contrasts[0].metrics == found.contrasts[2].metrics
 
 
-def test_only_removes_the_counts_of_other_respondents_and_prompts() -> None:
+def test_function_only_keeps_the_counts_of_the_named_respondents_and_prompts() -> None:
     rng, known = np.random.default_rng(6), scenes(6)
     short = drawn(rng, 6, 5)
     short[1:] = 0.0
@@ -183,7 +183,9 @@ def test_only_removes_the_counts_of_other_respondents_and_prompts() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("names", [("human", "m/cot"), ("m/cot", "human")])
-def test_compare_with_the_reference_tests_all_but_wasserstein_distances(three: Scoring, names: tuple[str, str]) -> None:
+def test_compare_with_the_reference_tests_all_metrics_but_wasserstein_distances(
+    three: Scoring, names: tuple[str, str]
+) -> None:
     metrics = compare(three, *names, permutations=199).contrasts[0].metrics
     distance = three.report().group("m", prompt="cot").metrics["wasserstein"].value
     for key in ("wasserstein", "wasserstein_1d"):
@@ -222,7 +224,7 @@ def test_metrics_that_depend_on_response_count_are_compared_by_matched_versions(
 
 
 @pytest.mark.slow
-def test_intervals_are_wider_when_participants_are_resampled_too() -> None:
+def test_compare_intervals_are_wider_if_participants_are_resampled_in_addition_to_images() -> None:
     """Check with participants who each choose one cell on all images, so that most variance is between participants."""
     rng, known = np.random.default_rng(10), varied_scenes(40)
     people = np.zeros((6, 40, 60))
@@ -269,7 +271,7 @@ def test_two_way_resamples_equal_statistics_of_repeated_participants_and_images(
 
 
 @pytest.mark.slow
-def test_resampling_participants_does_not_shift_the_interval() -> None:
+def test_resampling_participants_does_not_shift_the_intervals_of_matched_metrics() -> None:
     """Check that the interval is centered on the difference although resampled participants have lower entropy."""
     rng, known = np.random.default_rng(12), varied_scenes(60)
     shares = rng.dirichlet(np.full(60, 0.5), 60)
@@ -283,7 +285,7 @@ def test_resampling_participants_does_not_shift_the_interval() -> None:
 
 
 @pytest.mark.slow
-def test_two_way_intervals_cover_the_truth_for_new_images_and_participants() -> None:
+def test_two_way_intervals_cover_the_true_difference_for_new_images_and_participants() -> None:
     """Check that intervals from images alone are too narrow if images differ in difficulty and people in skill."""
     rng, known, n, k = np.random.default_rng(17), scenes(30), 30, 12
     expected = [np.mean(1 / (1 + np.exp(0.3 - rng.normal(0, sd, 1_000_000)))) for sd in (np.hypot(0.8, 0.8), 0.8)]
@@ -304,7 +306,7 @@ def test_two_way_intervals_cover_the_truth_for_new_images_and_participants() -> 
     assert held[1] / 80 < 0.8
 
 
-def test_participants_with_two_prompts_are_resampled_together() -> None:
+def test_participants_with_answers_to_both_prompts_are_resampled_together() -> None:
     rng, known = np.random.default_rng(13), varied_scenes(15)
     people = crowd(rng, 15)
     scoring = scoring_of(known, {"human/base": people, "human/cue": people.copy()})
@@ -316,7 +318,7 @@ def test_participants_with_two_prompts_are_resampled_together() -> None:
             assert (one.direction, one.verdict) == ("equal", "unclear")
 
 
-def test_respondent_without_a_prompt_combines_all_its_prompts(three: Scoring) -> None:
+def test_compare_of_a_respondent_named_without_a_prompt_combines_all_its_prompts(three: Scoring) -> None:
     found = compare(three, "human", "m", permutations=50)
     assert (found.prompts_a, found.prompts_b) == (("base",), ("base", "cot"))
     assert found.warnings[0] == "m combines the prompts base, cot; to compare one of them, name it, such as m/base"
@@ -327,7 +329,7 @@ def test_respondent_without_a_prompt_combines_all_its_prompts(three: Scoring) ->
     assert found.signature.endswith("|boot:200|seed:0|perm:50")
 
 
-def test_name_with_a_slash_is_looked_up_as_a_respondent_first() -> None:
+def test_compare_looks_up_a_name_with_a_slash_as_a_respondent_first() -> None:
     rng, known = np.random.default_rng(14), scenes(4)
     a, b, c = (drawn(rng, 4, 5) for _ in range(3))
     scoring = scoring_of(known, {"org/model/base": a, "org/cot": b, "org/model": c})

@@ -21,7 +21,7 @@ from tests.stats.build import drawn, scenes, varied_scenes
 
 
 def pair_of_means(a: FloatArray, b: FloatArray) -> MetricPair:
-    """Return the pair for a metric that is a mean over images, from one value per image."""
+    """Return the pair of a metric that is the mean over images, from the values of both respondents per image."""
     values = np.stack([a, b])
     sums = np.stack([values, np.ones_like(values)], axis=-1)
     return MetricPair(sums, sums[::-1], lambda s: s[..., 0] / s[..., 1], np.ones(len(a), dtype=bool), values)
@@ -52,7 +52,7 @@ def test_exact_p_value_equals_the_permutation_test_of_scipy() -> None:
         assert pair_of_means(a, b).p_value(Swaps(9, 512)) == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-def test_p_value_of_random_swaps_is_near_that_of_the_t_test() -> None:
+def test_p_value_of_random_swaps_is_close_to_that_of_the_paired_t_test() -> None:
     rng = np.random.default_rng(1)
     for shift in (0.0, 0.2, 0.35):
         a, b = rng.normal(shift, 1, 80), rng.normal(0, 1, 80)
@@ -157,7 +157,7 @@ def test_effect_size_is_the_t_statistic_divided_by_the_square_root_of_n() -> Non
     assert pair_of_means(a[:1] + 1, a[:1]).effect_size is None
 
 
-def test_intervals_cover_the_true_difference_in_95_percent_of_cases() -> None:
+def test_percentile_intervals_cover_the_true_difference_in_95_percent_of_simulations() -> None:
     """Check with skewed values on 50 images and a true mean difference of 0.25."""
     rng = np.random.default_rng(6)
     held, times = 0, resample_weights(50, 500, seed=0)
@@ -184,7 +184,7 @@ def test_image_without_a_value_for_one_respondent_is_excluded_for_both() -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
-def test_matched_metrics_do_not_differ_by_response_count(metric: Metric) -> None:
+def test_p_values_of_matched_metrics_do_not_depend_on_response_counts(metric: Metric) -> None:
     """Check that p values are rarely small for two equal respondents with 150 and 20 responses per image."""
     n, rng, p_values = 30, np.random.default_rng(7), []
     shares = rng.dirichlet(np.full(60, 0.3), n)
@@ -196,7 +196,7 @@ def test_matched_metrics_do_not_differ_by_response_count(metric: Metric) -> None
     assert sum(p <= 0.05 for p in p_values) <= (6 if THOROUGH else 3)
 
 
-def test_metrics_have_a_matched_version_exactly_if_they_depend_on_response_count() -> None:
+def test_metrics_have_a_matched_version_if_and_only_if_they_depend_on_the_number_of_responses() -> None:
     n, rng, times = 40, np.random.default_rng(9), 200
     estimator = estimator_of(n, varied=True, reference=drawn(rng, n, 50))
     shares = rng.dirichlet(np.full(60, 0.3), n)

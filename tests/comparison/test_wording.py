@@ -1,4 +1,4 @@
-"""Test that sentences do not claim more than the numbers support."""
+"""Test that sentences about a comparison do not claim more than its numbers support."""
 
 from __future__ import annotations
 

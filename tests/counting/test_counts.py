@@ -57,9 +57,9 @@ def count(rows: Rows, **options: bool) -> Counts:
     return Counts.of(table(rows, **options), rows=6, cols=10)
 
 
-class TestOf:
+class TestCountsOf:
     @given(ROWS, RANDOMS)
-    def test_counts_of_rows_in_any_order_equal_a_plain_loop_and_are_pooled(
+    def test_counts_of_rows_in_any_order_equal_a_plain_loop_and_can_be_pooled_over_participants(
         self, rows: Rows, rng: random.Random
     ) -> None:
         expected: Counter[tuple[object, ...]] = Counter()
@@ -79,7 +79,7 @@ class TestOf:
     def test_counts_of_fractions_are_exact_in_any_order(self, parts: list[float], rng: random.Random) -> None:
         one = count([{**ROW, "n": n} for n in parts])
         assert one == count([{**ROW, "n": n} for n in rng.sample(parts, len(parts))])
-        # Compare with exact fractions, each rounded down once to whole parts.
+        # Compare with exact fractions, each rounded down to a multiple of 1 / `PARTS`.
         assert exact(one) == sum(Fraction(math.floor(Fraction(n) * PARTS), PARTS) for n in parts)
 
     def test_counts_table_is_sorted_and_has_each_key_once_as_text(self) -> None:
@@ -128,7 +128,7 @@ class TestOf:
             Counts.of(rows, rows=6, cols=10)
 
 
-class TestAdding:
+class TestMerge:
     @given(st.lists(ROWS, min_size=3, max_size=3))
     def test_merge_of_counts_equals_counts_of_all_rows(self, parts: list[Rows]) -> None:
         counts = [count(part) for part in parts]
@@ -157,13 +157,13 @@ class TestAdding:
     def test_merge_accepts_more_counts_than_are_merged_at_once(self) -> None:
         assert Counts.merge(count([ROW]) for _ in range(1234)).table["n"].to_list() == [1234]
 
-    def test_parts_carry_over_to_whole_responses(self) -> None:
+    def test_counts_of_fractions_of_responses_carry_over_to_whole_responses(self) -> None:
         third = {**ROW, "n": 0, "parts": PARTS // 3}
         made = Counts.of(pl.DataFrame([third] * 5000), rows=6, cols=10)
         assert made.table.select("n", "parts").row(0) == divmod(5000 * (PARTS // 3), PARTS)
         assert made.n_answers == pytest.approx(5000 / 3, rel=1e-15)
 
-    def test_adding_incompatible_counts_is_an_error(self) -> None:
+    def test_adding_incompatible_counts_or_merging_no_counts_is_an_error(self) -> None:
         one = count([ROW])
         with raises(OptionError, "different-grids"):
             one + Counts.of(table([ROW]), rows=3, cols=20)
@@ -175,10 +175,10 @@ class TestAdding:
 
 class TestEquality:
     @given(ROWS, ROWS)
-    def test_digests_are_equal_exactly_if_counts_are_equal(self, one: Rows, other: Rows) -> None:
+    def test_digests_of_counts_are_equal_if_and_only_if_the_counts_are_equal(self, one: Rows, other: Rows) -> None:
         assert (count(one) == count(other)) == (count(one).digest() == count(other).digest())
 
-    def test_digest_depends_on_the_grid_on_every_column_and_on_the_borders_between_values(self) -> None:
+    def test_digest_of_counts_depends_on_the_grid_every_column_and_the_boundaries_between_values(self) -> None:
         one, other = count([ROW]), Counts.of(table([ROW]), rows=10, cols=6)
         assert one != other
         assert one.digest() != other.digest()
@@ -197,7 +197,7 @@ class TestEquality:
 
 class TestDense:
     @given(ROWS, st.integers(0, 3))
-    def test_dense_equals_a_plain_loop(self, rows: Rows, n_places: int) -> None:
+    def test_dense_of_random_rows_equals_sums_in_a_plain_loop(self, rows: Rows, n_places: int) -> None:
         made = count(rows).table
         images = ["1", "2", "12"][:n_places]
         places = np.array([images.index(image) if image in images else -1 for image in made["image"]], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Test counts files: shards counted separately must score as all responses counted together."""
+"""Test counts files: shards counted separately must give the same scores as all responses counted together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_score_of_counted_shards_equals_score_of_all_responses(
     assert apart.model_dump_json() == whole.model_dump_json()
 
 
-def test_merge_of_distributions_read_separately_equals_reading_them_together(tmp_path: Path) -> None:
+def test_merge_of_counts_of_distributions_in_two_files_equals_read_counts_of_one_file_with_both(tmp_path: Path) -> None:
     # The probabilities sum to 1 - 2**-53 or to 1, depending on the order of floating-point addition.
     three = {"C2": 0.4348075965615364, "D5": 0.22304872089823818, "E7": 0.3421436825402253}
     rows = [{"image": "1", "respondent": "m", "probabilities": given} for given in ({"C2": 1.0}, three)]
@@ -126,7 +126,7 @@ def test_read_counts_file_does_not_treat_brackets_in_a_name_as_a_pattern(tmp_pat
     assert read_counts_file(tmp_path / "[a].counts").n_answers == 3
 
 
-def test_counts_file_and_merged_keep_participants(tmp_path: Path) -> None:
+def test_counts_file_round_trip_and_merged_counts_keep_participants(tmp_path: Path) -> None:
     people = read_counts(write_jsonl(tmp_path / "p.jsonl", PEOPLE), KNOWN, participants=True)
     write_counts(people, tmp_path / "p.counts")
     assert read_counts_file(tmp_path / "p.counts") == people
@@ -138,14 +138,16 @@ def test_counts_file_and_merged_keep_participants(tmp_path: Path) -> None:
     assert merged([people, model], participants=False) == Counts.merge([people.pooled(), model])
 
 
-def test_score_of_a_folder_with_responses_and_counts_uses_both(tmp_path: Path) -> None:
+def test_score_of_a_folder_with_response_and_counts_files_uses_both(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", KNOWN, human=PEOPLE)
     write_counts(read_counts(write_jsonl(tmp_path / "m.jsonl", MODEL), KNOWN), folder / "responses-m.counts")
     report = score(folder, reference="human", bootstrap=0)
     assert [group.n_responses for group in report.groups] == [6, 6]
 
 
-def test_counts_file_that_is_invalid_missing_or_misnamed_is_an_error(tmp_path: Path) -> None:
+def test_read_counts_file_of_an_invalid_or_missing_file_and_write_counts_with_a_wrong_ending_are_errors(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "x.counts").write_text("nonsense")
     with raises(InputError, "unreadable-file:file"):
         read_counts_file(tmp_path / "x.counts")

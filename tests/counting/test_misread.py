@@ -1,4 +1,4 @@
-"""Test warnings about misread files: each names its line and its fix, and valid files have none."""
+"""Test warnings about misread files: each warning names a line and a fix, and valid files give no warnings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ MISREAD: dict[str, list[Row]] = {
     ],
     "file extensions": changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
 }
-"""The rows of a file with each fault."""
+"""For each fault, the rows of a file with this fault."""
 
 WARNED: dict[str, tuple[str, str, str]] = {
     "from 0": ("row, col", "row or column 0 in ", "add 1 to each"),
@@ -134,7 +134,7 @@ FIRST = {
 """The index of the first row that shows the fault, unless it is 0."""
 
 
-class TestSigns:
+class TestSignsOfMisreading:
     @pytest.mark.slow
     @pytest.mark.parametrize("ending", WRITERS)
     @pytest.mark.parametrize("name", MISREAD)
@@ -157,7 +157,7 @@ class TestSigns:
         points = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
         (warning,) = read_counts(write_csv(path, points), KNOWN).warnings
         assert "(line 2: x 650.0 y " in warning.found
-        # Other responses to the same images, or of other respondents, are neither quoted nor counted.
+        # Other responses to the same images, and responses of other respondents, are neither quoted nor counted.
         both = [row for one in good for row in (one, {**one, "cell": "not sure"})]
         (warning,) = read_counts(write_csv(path, both), KNOWN).warnings
         assert "(line 3: 'not sure'; line 5: 'not sure'; line 7: 'not sure')" in warning.found
@@ -167,7 +167,7 @@ class TestSigns:
         (warning,) = read_counts(write_csv(path, rows), KNOWN).warnings
         assert warning.found.startswith("5 of 40 answers")
         assert warning.line == 42
-        # The lines of a data frame are its rows.
+        # For a data frame, line numbers are row numbers.
         (warning,) = read_counts(frame(MISREAD["outside the grid"]), KNOWN).warnings
         assert (warning.file, warning.line) == ("frame", 8)
 
@@ -180,7 +180,9 @@ class TestSigns:
         (warning,) = read_counts(paths[:6], KNOWN).warnings
         assert warning.found.endswith(f" (and in 5 more files: {named})")
 
-    def test_swapped_coordinates_are_detected_against_people_if_the_ball_is_unknown(self, tmp_path: Path) -> None:
+    def test_swapped_coordinates_are_detected_by_comparison_with_people_if_the_ball_is_unknown(
+        self, tmp_path: Path
+    ) -> None:
         known = [one.model_copy(update={"ball_cells": None}) for one in drawn_scenes(40, 3, cols=6)]
         truth = right(drawn_scenes(40, 3, cols=6), "row")
         people = [{**row, "respondent": "human"} for row in truth]
@@ -193,7 +195,7 @@ class TestSigns:
         path = write_csv(tmp_path / "m.csv", MISREAD["file extensions"])
         assert read_counts(path, KNOWN) == read_counts(write_csv(tmp_path / "m.csv", right(KNOWN, "cell")), KNOWN)
 
-    def test_read_counts_compares_ids_with_extensions_to_those_of_the_scenes(self) -> None:
+    def test_read_counts_keeps_extensions_of_scene_ids_and_ignores_others_when_finding_repeated_samples(self) -> None:
         known, row = [*KNOWN, scene("100.jpg", "basketball")], {"image": "100.jpg", "cell": "D5"}
         with raises(InputError, "unknown-image:image:1"):
             read_counts(frame([{"sport": "soccer", **row}]), known)
@@ -228,7 +230,9 @@ class TestSigns:
         assert settled == local
         assert settled.warnings == local.warnings != ()
 
-    def test_many_pieces_give_the_warnings_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_warnings_of_pieces_merged_in_several_steps_equal_those_of_the_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("spotball_core.counting.engines.pieces.MERGED_TOGETHER", 3)
         path = write_parquet(tmp_path / "m.parquet", MISREAD["unparsed"])
         together = Gathered(6, 10)
@@ -238,12 +242,12 @@ class TestSigns:
 
 
 def valid(seed: int) -> tuple[list[Row], list[Scene]]:
-    """Simulate a valid file with any respondent, number of images, samples and form, and a few unparsed responses."""
+    """Simulate a valid file. The respondent, images, samples per image and form are random; few cells are unparsed."""
     rng = np.random.default_rng(seed)
     rows, cols = [(6, 10), (6, 10), (6, 10), (8, 8), (3, 4), (1, 12), (12, 1), (2, 2)][int(rng.integers(8))]
     known = drawn_scenes(int(rng.choice([1, 3, 9, 12, 25, 50, 150])), seed, rows=rows, cols=cols, sizes=True)
     if rng.random() < 0.2:
-        # The ball is in one row of every image.
+        # The ball is in the same row of every image.
         known = [one.model_copy(update={"ball_cells": (f"A{position(one)[1]}",)}) for one in known]
     who = rng.choice(["uniform", "constant", "two cells", "center", "good", "perfect", "fixed taste"])
     form = rng.choice(["cell", "row", "x", "probabilities"])
@@ -308,7 +312,9 @@ def test_of_cells_sums_equal_values_computed_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("replies", "shown"), [(3, False), (4, True)])
-def test_warning_of_full_replies_appears_above_a_tenth_of_the_responses(replies: int, shown: bool) -> None:
+def test_warning_of_full_replies_appears_only_if_more_than_a_tenth_of_the_responses_are_replies(
+    replies: int, shown: bool
+) -> None:
     rows = right(KNOWN, "cell")[:30]
     for row in rows[:replies]:
         row["cell"] = "I would say that the ball is close to the left goal."
@@ -334,7 +340,7 @@ class TestNoFalseAlarms:
         assert rows["cell"].null_count() > 0.1 * len(rows)
         assert read_counts(rows, known).warnings == ()
 
-    def test_few_responses_and_a_ball_that_stays_in_one_row_have_no_warnings(self) -> None:
+    def test_few_responses_or_responses_in_the_only_row_of_the_ball_have_no_warnings(self) -> None:
         for rows in (["A1", "A5", "A9"], ["A1", None, None], ["D5", "?", "?"], ["C5"] * 3):
             answers = [{"image": KNOWN[i].image, "cell": cell} for i, cell in enumerate(rows)]
             assert read_counts(frame(answers), KNOWN).warnings == ()
@@ -367,7 +373,9 @@ class TestCommands:
         strict = spotball("score", folder, "--bootstrap", "0", "--strict")
         assert (strict.returncode, strict.stdout, strict.stderr) == (2, "", f"error: {warning} [invalid-value]\n")
 
-    def test_other_commands_show_warnings_and_fail_with_strict(self, folder: Path, tmp_path: Path) -> None:
+    def test_count_compare_and_report_commands_show_warnings_and_fail_with_strict(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         done = spotball("count", folder, "--out", tmp_path / "m.counts")
         assert (done.returncode, "warning: " in done.stderr, "'K11'" in done.stderr) == (0, True, True)
         strict = spotball("count", folder, "--out", tmp_path / "n.counts", "--strict")

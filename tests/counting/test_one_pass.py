@@ -1,4 +1,4 @@
-"""Test the counts and the repeated samples found in one pass against plain Python loops."""
+"""Test that one pass over the rows finds the same counts and repeated samples as plain Python loops."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ files = st.lists(
 
 
 def answer(row: Row) -> Row:
-    """Return the columns that express the cell of a row in its form."""
+    """Return the columns of a row, with its cell expressed in the form that the row names."""
     index = row["cell"]
     place = {"row": index // 10 + 1, "col": index % 10 + 1}
     forms = {
@@ -124,7 +124,7 @@ def test_read_counts_finds_repeated_samples_in_any_order_across_two_files(
 
 @settings(max_examples=examples(30))
 @given(st.lists(rows, min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 6), st.booleans())
-def test_read_counts_of_parquet_batches_equals_csv(
+def test_read_counts_of_parquet_in_small_batches_equals_that_of_csv(
     file: list[Row], at_once: int, held: int, participants: bool
 ) -> None:
     def outcome(path: Path) -> object:
@@ -141,7 +141,7 @@ def test_read_counts_of_parquet_batches_equals_csv(
         assert outcome(write_parquet(Path(folder, "m.parquet"), answers_given)) == csv
 
 
-def test_grouped_combines_equal_rows() -> None:
+def test_grouped_combines_equal_rows_and_counts_them() -> None:
     x = [None, None, None, 3.0]
     frame = pl.LazyFrame({"image": ["1", "1", "2", "1"], "cell": ["A1", "A1", "A1", None], "x": x, "y": x})
     groups = grouped(frame, ["image", "sport"]).select("image", "cell", "n", "apart", "point", "spread").collect()
@@ -153,7 +153,7 @@ def test_grouped_combines_equal_rows() -> None:
 
 
 def test_read_counts_reads_json_lines_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check that cells with samples in order need only one pass for JSON Lines with any columns."""
+    """Check that JSON Lines with cells need only one pass if the samples of each image are numbered without gaps."""
     collected = []
     collect = pl.LazyFrame.collect
 
@@ -189,7 +189,7 @@ def test_read_counts_reports_exactly_the_repeated_samples(given_samples: list[tu
         *((numbers, True) for numbers in ([1, 2, 4], [10**12, 1], [2**53], [10**300])),
     ],
 )
-def test_samples_are_checked_one_by_one_only_if_numbers_have_gaps(
+def test_read_counts_checks_samples_one_by_one_only_if_their_numbers_have_gaps_or_are_very_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, numbers: list[int], looked_at: bool
 ) -> None:
     looked = []
@@ -201,7 +201,7 @@ def test_samples_are_checked_one_by_one_only_if_numbers_have_gaps(
     assert bool(looked) is looked_at
 
 
-def test_repeated_samples_with_the_sum_of_unrepeated_samples_are_an_error(tmp_path: Path) -> None:
+def test_read_counts_finds_repeated_samples_whose_numbers_have_the_same_sum_as_unrepeated_ones(tmp_path: Path) -> None:
     rows = [{"image": "1", "sample": sample, "cell": "C2"} for sample in (1, 1, 4, 4, 5)]  # Same sum as 1, 2, 3, 4, 5.
     with raises(InputError, "duplicate:sample:3"):
         read_counts(write_csv(tmp_path / "m.csv", rows), KNOWN)

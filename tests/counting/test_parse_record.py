@@ -1,4 +1,4 @@
-"""Test the parse policy recorded next to a response file, and its part in signatures."""
+"""Test the parse policy recorded next to a response file, and how it appears in signatures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def responses(folder: Path, respondent: str, policy: str | None) -> Path:
     return path
 
 
-def test_signature_names_the_known_parse_policies(tmp_path: Path) -> None:
+def test_score_signature_contains_the_known_parse_policies_of_all_files(tmp_path: Path) -> None:
     strict, lenient = responses(tmp_path, "a", "strict"), responses(tmp_path, "b", "lenient")
     unknown = responses(tmp_path, "c", None)
 
@@ -54,7 +54,7 @@ def test_counts_files_keep_the_parse_policies(tmp_path: Path) -> None:
     unknown, _ = load_counts([responses(tmp_path, "c", None)], SCENES, participants=False)
     write_counts(unknown, tmp_path / "c.counts")
     assert "parse_policies" not in pl.read_parquet(tmp_path / "c.counts").columns
-    # Policies are not compared.
+    # Counts with different parse policies are equal.
     assert unknown == Counts(unknown.rows, unknown.cols, unknown.table, frozenset({"strict"}))
 
 

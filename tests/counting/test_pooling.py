@@ -43,26 +43,28 @@ def refused(paths: list[Path], **options: Any) -> tuple[Problem, ...]:
 
 
 def named(problem: Problem, other: str | Path) -> tuple[str, ...]:
-    """Return the code, field and file of a problem, and the names and numbers that were found, if it names `other`."""
+    """Return the code, field and file of a problem whose text names `other`, and all other names and numbers in it."""
     before, after = problem.found.split(str(other))
     found = re.findall(r"'[^']+'|\w+/\d+|\d+", before + after)
     return problem.code, problem.field, problem.file, *found
 
 
-class TestRefused:
+class TestErrorsWithoutPool:
     @pytest.mark.parametrize("participants", [True, False])
-    def test_respondent_in_two_studies_is_an_error(self, tmp_path: Path, participants: bool) -> None:
+    def test_respondent_in_two_studies_is_an_error_without_pool(self, tmp_path: Path, participants: bool) -> None:
         paths = [write_jsonl(tmp_path / "human.jsonl", study("ab")), write_csv(tmp_path / "study.csv", study("cd"))]
         (problem,) = refused(paths, participants=participants)
         assert named(problem, paths[0]) == (*TWICE, str(paths[1]), "'human'", "'base'", "soccer/1", "1")
 
-    def test_respondent_in_two_dataset_folders_is_an_error(self, tmp_path: Path) -> None:
+    def test_respondent_in_two_dataset_folders_is_an_error_without_pool(self, tmp_path: Path) -> None:
         folders = [dataset(tmp_path / people, KNOWN, human=study(people)) for people in ("ab", "cd")]
         with raises(InputError, "duplicate:respondent"):
             score(folders, bootstrap=0)
         assert score(folders, bootstrap=0, pool=True).groups[0].n_responses == 16
 
-    def test_respondent_in_two_files_of_which_one_has_no_samples_is_an_error(self, tmp_path: Path) -> None:
+    def test_respondent_in_two_files_of_which_one_has_no_sample_numbers_is_an_error_without_pool(
+        self, tmp_path: Path
+    ) -> None:
         paths = [write_csv(tmp_path / f"{name}.csv", [{**HUMAN, "image": "1"}]) for name in "ab"]
         (problem,) = refused(paths)
         assert named(problem, paths[0]) == (*TWICE, str(paths[1]), "'human'", "'base'", "soccer/1")
@@ -76,14 +78,16 @@ class TestRefused:
             write_jsonl(path, [{**row, "participant": f"{number}{row.get('participant')}"} for row in rows])
         assert [named(problem, paths[0])[3] for problem in refused(paths)] == ["'human'", "'m'"]
 
-    def test_files_of_a_folder_with_equal_stems_and_no_respondent_are_an_error(self, tmp_path: Path) -> None:
+    def test_files_of_a_folder_with_equal_stems_and_no_respondents_are_an_error_without_pool(
+        self, tmp_path: Path
+    ) -> None:
         # These may be the same responses, exported twice.
         folder = dataset(tmp_path / "set", KNOWN, m=[{"image": "1", "cell": "D5"}])
         write_csv(folder / "responses-m.csv", [{"image": "1", "cell": "D5"}])
         with raises(InputError, "duplicate:respondent"):
             score(folder, bootstrap=0)
 
-    def test_respondent_in_counts_and_responses_is_an_error(self, tmp_path: Path) -> None:
+    def test_respondent_in_a_counts_file_and_a_response_file_is_an_error_without_pool(self, tmp_path: Path) -> None:
         path = write_jsonl(tmp_path / "human.jsonl", study("ab"))
         write_counts(read_counts(path, KNOWN), tmp_path / "human.counts")
         other = write_jsonl(tmp_path / "study.jsonl", study("cd", "23"))
@@ -115,12 +119,12 @@ def test_nameless_selects_rows_without_respondent_and_sample() -> None:
 
 
 class TestMerged:
-    def test_files_of_a_folder_are_merged_as_folder_or_as_paths(self, tmp_path: Path) -> None:
+    def test_score_of_a_folder_equals_score_of_the_paths_of_its_files(self, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, one=study("ab"), two=study("cd"))
         files = sorted(folder.glob("responses*"))
         assert score(folder, bootstrap=0) == score(files, KNOWN, bootstrap=0)
 
-    def test_shards_with_different_samples_are_merged(self, tmp_path: Path) -> None:
+    def test_shards_with_different_sample_numbers_are_merged(self, tmp_path: Path) -> None:
         rows = [{"respondent": "m", "image": "1", "sample": i, "cell": "D5"} for i in (1, 2, 3, 4, 5, 7, 9)]
         for order in (rows, rows[::-1], rows[::2] + rows[1::2]):
             paths = [write_parquet(tmp_path / "a.parquet", order[:3]), write_csv(tmp_path / "b.csv", order[3:])]
@@ -134,7 +138,7 @@ class TestMerged:
         write_csv(paths[1], [{**row, **other} for row in study("cd", "1")])
         assert read_counts(paths, KNOWN).n_answers == 8
 
-    def test_numbered_shards_without_samples_are_merged(self, tmp_path: Path) -> None:
+    def test_numbered_model_shards_without_sample_numbers_are_merged(self, tmp_path: Path) -> None:
         row = {"respondent": "m", "image": "1", "cell": "D5"}
         paths = [write_parquet(tmp_path / f"part-{i:05}.parquet", [row] * 3) for i in range(12)]
         assert read_counts(paths, KNOWN).n_answers == 36
@@ -170,7 +174,7 @@ identity = operator.itemgetter("respondent", "image", "participant", "sample")
 @pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(st.tuples(names, rows), min_size=1, max_size=10))
-def test_pooling_errors_agree_with_a_plain_loop_for_whole_files_and_pieces(
+def test_pooling_errors_of_whole_files_and_of_pieces_agree_with_a_plain_loop(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, Row]]
 ) -> None:
     # Remove repeated samples, because they raise a different error.
@@ -198,7 +202,7 @@ def test_pooling_errors_agree_with_a_plain_loop_for_whole_files_and_pieces(
 
 
 @pytest.mark.slow
-def test_every_command_that_reads_responses_needs_the_pool_option(tmp_path: Path) -> None:
+def test_every_command_with_a_respondent_in_two_studies_fails_without_the_pool_option(tmp_path: Path) -> None:
     known = dataset(tmp_path / "set", KNOWN) / "scenes.jsonl"
     files = {"human": study("ab"), "study": study("cd"), "m": [{"image": image, "cell": "D5"} for image in "12"]}
     paths = [write_jsonl(tmp_path / f"{name}.jsonl", some) for name, some in files.items()]

@@ -64,7 +64,7 @@ def spellings(index: int) -> list[str]:
 def fails(
     paths: Path | list[Path], known: Sequence[Scene] = KNOWN, *, where: str | None = None, file: Path | None = None
 ) -> InputError:
-    """Return the error of reading the files, and check its location and its first file if they are given."""
+    """Return the error that reading the files raises. Check its location and its first file if they are given."""
     with pytest.raises(InputError) as error:
         read_counts(paths, known)
     assert where is None or where in locations(error.value), sorted(locations(error.value))
@@ -95,7 +95,7 @@ def counted(rows: Answers) -> dict[Any, float]:
 POSITIONS = [(1, 1), (4, 5), (6, 10), (0, 1), (7, 1), (1, 11), (-1, 3)]
 UNREADABLE = ["G1", "A11", "A0", "0", "ERROR", "D5.", "D5 or D6", "Ｄ5", "D٥", "34", "-1A", "x" * 300]
 CELLS: dict[str, Any] = {
-    # Rows, and how often each cell was named. Rows and columns start at 1, and a distribution counts as one response.
+    # Rows, and the expected count of each cell. Rows and columns start at 1, and a distribution counts as one response.
     **{f"spellings of {cell}": ([D5 | {"cell": s} for s in spellings(cell)], {cell: 5}) for cell in (0, 9, 10, 34, 59)},
     **{f"{text:.9} is unparsed": ([D5 | {"cell": text}], {None: 1}) for text in UNREADABLE},
     **{
@@ -119,7 +119,7 @@ class TestAnswers:
     @pytest.mark.slow
     @settings(max_examples=10)
     @given(answers(), RANDOMS)
-    def test_read_counts_of_every_format_and_split_equals_a_loop(self, rows: Answers, rng: random.Random) -> None:
+    def test_read_counts_of_every_format_and_split_equals_a_plain_loop(self, rows: Answers, rng: random.Random) -> None:
         given_rows = [row for row, _ in rows]
         counts = [read(given_rows, format) for format in FORMATS]
         assert as_dict(counts[0]) == counted(rows)
@@ -159,14 +159,16 @@ class TestAnswers:
 
 class TestNames:
     @pytest.mark.parametrize("format", FORMATS)
-    def test_missing_columns_get_defaults_and_the_respondent_human_its_kind(self, format: str) -> None:
+    def test_read_counts_uses_defaults_for_missing_columns_and_kind_human_for_the_respondent_human(
+        self, format: str
+    ) -> None:
         (key,) = as_dict(read([D5], format))
         assert key == ("soccer", "2", "frame" if format == "frame" else "me", "model", "base", 34)
         rows = [D5 | {"respondent": name} for name in ("human", "humans")]
         assert {key[2:4] for key in as_dict(read(rows, format))} == {("human", "human"), ("humans", "model")}
 
     @pytest.mark.parametrize("format", FORMATS)
-    def test_names_are_converted_to_text_without_outer_blanks_and_filled_in(self, format: str) -> None:
+    def test_read_counts_converts_names_to_text_strips_blanks_and_fills_in_empty_names(self, format: str) -> None:
         row = {"sport": " soccer", "image": "1 ", "respondent": "\tgpt ", "prompt": " ", "kind": "", "cell": "D5"}
         assert list(as_dict(read([row], format))) == [("soccer", "1", "gpt", "model", "base", 34)]
         rows = [{"image": 2, "respondent": 7, "sample": i, "cell": "D5"} for i in (1, 2)]
@@ -182,7 +184,7 @@ class TestNames:
 
     @pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "~a", "a b", "é☃", "a%20"])
     @pytest.mark.parametrize("format", list(WRITERS))
-    def test_file_names_are_not_treated_as_patterns(self, tmp_path: Path, format: str, name: str) -> None:
+    def test_read_counts_does_not_treat_file_names_as_patterns(self, tmp_path: Path, format: str, name: str) -> None:
         for other in ("a1", "ax", "a12"):
             WRITERS[format](tmp_path / f"{other}{format}", [D5 | {"cell": "A1"}])
         path = WRITERS[format](tmp_path / f"{name}{format}", [D5])
@@ -193,7 +195,7 @@ class TestNames:
         monkeypatch.chdir(tmp_path)
         assert cells(read_counts("a.csv", KNOWN)) == {34: 1.0}
 
-    def test_read_counts_with_participants_keeps_them_separate(self) -> None:
+    def test_read_counts_with_participants_counts_each_participant_separately(self) -> None:
         rows = [D5 | {"sample": 1, "participant": participant} for participant in ("b", "a", None)]
         for format in FORMATS:
             told = read(rows, format, participants=True)
@@ -205,7 +207,9 @@ class TestPoints:
     @pytest.mark.parametrize(
         "shape", [(6, 10, 640, 360), (3, 10, 7, 1), (7, 3, 100, 333), (1, 1, 5, 5), (9, 11, 1001, 77)]
     )
-    def test_points_on_cell_edges_are_in_the_cells_that_the_grid_gives(self, shape: tuple[int, int, int, int]) -> None:
+    def test_read_counts_of_points_on_cell_edges_finds_the_same_cells_as_the_grid(
+        self, shape: tuple[int, int, int, int]
+    ) -> None:
         rows, cols, width, height = shape
         grid = Grid(*shape)
         known = [scene("2", size=(width, height), grid={"rows": rows, "cols": cols}, ball_cells=None)]
@@ -226,13 +230,15 @@ class TestPoints:
     @pytest.mark.slow
     @settings(max_examples=8)
     @given(st.lists(st.tuples(st.floats(-50, 700), st.floats(-50, 400)), min_size=1, max_size=8))
-    def test_points_anywhere_are_in_the_cells_that_the_grid_gives(self, points: list[tuple[float, float]]) -> None:
+    def test_read_counts_of_random_points_finds_the_same_cells_as_the_grid(
+        self, points: list[tuple[float, float]]
+    ) -> None:
         expected = Counter(int(i) if i >= 0 else None for i in GRID.indices_at(*zip(*points, strict=True)))
         rows = [{"image": "2", "x": x, "y": y} for x, y in points]
         for format in FORMATS:
             assert cells(read(rows, format)) == expected
 
-    def test_points_use_the_size_of_each_image(self, tmp_path: Path) -> None:
+    def test_read_counts_of_points_uses_the_size_of_each_image(self, tmp_path: Path) -> None:
         known = [scene("2"), scene("3", size=(1280, 720))]
         path = write_csv(tmp_path / "a.csv", [{"image": image, "x": 600, "y": 300} for image in ("2", "3")])
         assert [key[-1] for key in as_dict(read_counts(path, known))] == [59, 24]
@@ -310,26 +316,28 @@ class TestLayoutOfFiles:
     )
 
     @pytest.mark.parametrize(("ending", "texts"), [("csv", CSV_TEXTS), ("jsonl", JSONL_TEXTS), ("ndjson", JSONL_TEXTS)])
-    def test_any_line_endings_and_blank_lines_are_read(self, tmp_path: Path, ending: str, texts: Sequence[str]) -> None:
+    def test_read_counts_accepts_any_line_endings_blank_lines_and_a_byte_order_mark(
+        self, tmp_path: Path, ending: str, texts: Sequence[str]
+    ) -> None:
         path = tmp_path / f"a.{ending}"
         answered = {("soccer", "2", "a", "model", "base", 34): 1.0, ("soccer", "3", "a", "model", "base", 0): 1.0}
         for text in texts:
             path.write_bytes(text.encode())
             assert as_dict(read_counts(path, KNOWN)) == answered, text
 
-    def test_files_of_write_responses_are_read(self, tmp_path: Path) -> None:
+    def test_read_counts_reads_files_written_by_write_responses(self, tmp_path: Path) -> None:
         row = dict.fromkeys(COLUMNS) | {"sport": "soccer", "image": "2", "respondent": "me", "kind": "model"}
         rows = [row | {"sample": 1, "cell": "D5", "reasoning": 'a "b",\nc'}, row | {"sample": 2, "participant": "p"}]
         for ending in WRITERS:
             write_responses(frame(rows), tmp_path / f"a{ending}")
             assert cells(read_counts(tmp_path / f"a{ending}", KNOWN)) == {34: 1.0, None: 1.0}
 
-    def test_additional_columns_are_ignored(self) -> None:
+    def test_read_counts_ignores_additional_columns(self) -> None:
         rows = [D5 | {"time": 1.5, "q1_answer": "yes", "_record": 3, "_source": 9}]
         for format in (".jsonl", "frame"):
             assert cells(read(rows, format)) == {34: 1.0}
 
-    def test_csv_field_longer_than_the_limit_of_the_csv_module_is_read(self, tmp_path: Path) -> None:
+    def test_read_counts_accepts_a_csv_field_longer_than_the_limit_of_the_csv_module(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text(f"image,reasoning,cell\n2,{'x' * 200_000},D5\n7,,D5\n", encoding="utf-8")
         assert [problem.line for problem in fails(path).problems] == [3]
@@ -375,7 +383,7 @@ BAD_ROWS = [
     ),
     ({"image": "7", "probabilities": {"G1": 2}}, "unknown-image:image", "'7'"),
 ]
-"""Rows with an invalid value, the code and field of their problem, and the values that it names."""
+"""Rows with an invalid value, the code and field of their problem, and the values that the problem names."""
 
 
 def location(problem: Problem) -> str:
@@ -396,13 +404,13 @@ ANY_ROW = st.tuples(
     st.integers(0, 2),
     st.sampled_from([None, "a", 'two\nlines, "quoted"', "\n\n\n"]),
 )
-"""The number of an invalid row (None: a valid one), the number of blank lines before it, and its reasoning."""
+"""Index of a row in `BAD_ROWS` (None for a valid row), the number of blank lines before it, and its reasoning."""
 
 
 class TestBadRows:
     @pytest.mark.parametrize(("row", "where", "found"), BAD_ROWS)
     @pytest.mark.parametrize("format", [".jsonl", ".csv"])
-    def test_error_names_file_line_field_and_found_values(
+    def test_error_about_an_invalid_row_names_file_line_field_and_found_values(
         self, tmp_path: Path, format: str, row: Row, where: str, found: str
     ) -> None:
         path = tmp_path / f"a{format}"
@@ -453,7 +461,7 @@ class TestBadRows:
         assert error.total == len(expected)
 
     @pytest.mark.parametrize("format", [".csv", ".jsonl", ".parquet"])
-    def test_errors_of_one_cause_are_one_line(self, tmp_path: Path, format: str) -> None:
+    def test_500_errors_with_the_same_cause_are_reported_as_one_line(self, tmp_path: Path, format: str) -> None:
         path = WRITERS[format](tmp_path / f"a{format}", [{"image": f"{i}0", "cell": "D5"} for i in range(500)])
         first = 2 if format == ".csv" else 1
         error = fails(path)
@@ -462,7 +470,7 @@ class TestBadRows:
         assert (error.total, problem.count, problem.lines) == (500, 500, tuple(range(first, first + 5)))
         assert len(str(error).splitlines()) == 1
 
-    def test_25_errors_are_reported_as_20_lines_and_a_count(self, tmp_path: Path) -> None:
+    def test_25_errors_with_different_causes_are_reported_as_20_lines_and_a_count(self, tmp_path: Path) -> None:
         known = [scene(str(image), sport) for image in range(25) for sport in ("a", "b")]
         path = write_csv(tmp_path / "a.csv", [{"image": i, "cell": "D5"} for i in range(25)])
         lines = str(fails(path, known)).splitlines()
@@ -512,7 +520,9 @@ SAME = [
 class TestDuplicates:
     @pytest.mark.parametrize(("one", "other"), SAME)
     @pytest.mark.parametrize("format", [".jsonl", ".csv"])
-    def test_repeated_sample_is_an_error_in_any_form(self, tmp_path: Path, format: str, one: Row, other: Row) -> None:
+    def test_repeated_sample_is_an_error_even_if_its_fields_are_written_differently(
+        self, tmp_path: Path, format: str, one: Row, other: Row
+    ) -> None:
         row = {"image": "2", "sample": 1, "cell": "D5"}
         path = WRITERS[format](tmp_path / f"a{format}", [row | one, row | {"sample": 2}, row | other])
         (problem,) = fails(path).problems
@@ -533,7 +543,7 @@ class TestDuplicates:
         paths = [write_csv(tmp_path / "1.csv", [row]), write_jsonl(tmp_path / "2.jsonl", [row | {"image": "3"}, row])]
         assert "soccer/2" in str(fails(paths, where="duplicate:sample:2", file=paths[1]))
 
-    def test_respondents_without_a_name_are_named_by_their_file_so_that_equal_samples_differ(
+    def test_respondents_without_a_name_get_the_names_of_their_files_so_that_equal_samples_are_not_repeated(
         self, tmp_path: Path
     ) -> None:
         row = D5 | {"sample": 1}
@@ -542,7 +552,7 @@ class TestDuplicates:
         counted_rows = read_counts(paths, KNOWN).table.select("respondent", "n").rows()
         assert sorted(counted_rows) == [("one", 1.0), ("said", 1.0), ("two", 1.0)]
 
-    def test_files_with_equal_names_without_respondents_are_an_error(self, tmp_path: Path) -> None:
+    def test_files_with_equal_names_and_no_respondents_are_an_error_unless_pooled(self, tmp_path: Path) -> None:
         for folder in ("one", "two"):
             (tmp_path / folder).mkdir()
         paths = [write_csv(tmp_path / folder / "m.csv", [D5]) for folder in ("one", "two")]
@@ -637,7 +647,9 @@ class TestBadFiles:
         (tmp_path / name).write_bytes(content)
         assert found in str(fails(tmp_path / name, where=where))
 
-    def test_file_that_is_missing_without_responses_or_passed_twice_is_an_error(self, tmp_path: Path) -> None:
+    def test_read_counts_of_a_missing_file_an_empty_file_or_a_file_given_twice_is_an_error(
+        self, tmp_path: Path
+    ) -> None:
         (tmp_path / "folder.csv").mkdir()
         for path in (tmp_path / "no.csv", tmp_path / "folder.csv"):
             fails(path, where="missing-file:file", file=path)
@@ -702,13 +714,15 @@ TEXTS = st.tuples(
 )
 
 
-class TestAnything:
+class TestArbitraryFiles:
     """Check that any file is either counted or raises a SpotballError."""
 
     @example((".jsonl", b'{"image":"2","cell":' + b"[" * 3000 + b"]" * 3000 + b"}\n"))
     @settings(max_examples=examples(140))
     @given(st.one_of(*EDITED, BYTES, TEXTS))
-    def test_edited_files_random_bytes_and_random_text_do_not_crash(self, file: tuple[str, bytes]) -> None:
+    def test_read_counts_of_damaged_files_random_bytes_or_random_text_raises_only_spotball_errors(
+        self, file: tuple[str, bytes]
+    ) -> None:
         ending, data = file
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"a{ending}")
@@ -725,7 +739,9 @@ class TestAnything:
         ),
         st.sampled_from(FORMATS),
     )
-    def test_any_text_in_any_column_does_not_crash(self, values: list[str | None], format: str) -> None:
+    def test_read_counts_of_any_text_in_any_column_raises_only_spotball_errors(
+        self, values: list[str | None], format: str
+    ) -> None:
         columns = ("sport", "image", "respondent", "kind", "prompt", "sample", "participant", "cell", "probabilities")
         with contextlib.suppress(SpotballError):
             read([dict(zip(columns, values, strict=True))], format)
@@ -746,13 +762,13 @@ FLAT = list(itertools.chain(*NESTED))
 
 class TestNestedDistributions:
     @pytest.mark.parametrize("format", FORMATS)
-    def test_read_counts_rows_by_columns_equals_flat_list(self, format: str) -> None:
+    def test_read_counts_of_a_nested_distribution_equals_that_of_the_flat_list(self, format: str) -> None:
         nested = read([{"image": "2", "probabilities": NESTED}], format)
         assert nested == read([{"image": "2", "probabilities": FLAT}], format)
         assert cells(nested) == pytest.approx(dict(enumerate(FLAT)), rel=1e-12)
         assert nested.n_answers == 1
 
-    def test_read_counts_column_of_arrays_is_read(self) -> None:
+    def test_read_counts_of_a_column_of_nested_arrays_equals_that_of_nested_lists(self) -> None:
         table = pl.DataFrame({"image": ["2"], "probabilities": np.array([NESTED])})
         assert table.schema["probabilities"] == pl.Array(pl.Float64, (6, 10))
         assert read_counts(table, KNOWN) == read([{"image": "2", "probabilities": NESTED}], "frame")
@@ -767,7 +783,9 @@ class TestNestedDistributions:
             ([[1.0, *[0.0] * 9], *[[0.0] * 10] * 4, []], [6, 10, 0]),
         ],
     )
-    def test_read_counts_other_shape_raises(self, format: str, probabilities: list[Any], found: list[int]) -> None:
+    def test_read_counts_of_a_nested_distribution_with_a_wrong_shape_raises_an_error_that_names_the_shape(
+        self, format: str, probabilities: list[Any], found: list[int]
+    ) -> None:
         rows = [{"image": "2", "probabilities": NESTED}, {"image": "3", "probabilities": probabilities}]
         with raises(InputError, f"invalid-distribution:probabilities:{3 if format == '.csv' else 2}") as caught:
             read(rows, format)
@@ -776,7 +794,9 @@ class TestNestedDistributions:
 
     @pytest.mark.parametrize("format", FORMATS)
     @pytest.mark.parametrize(("value", "found"), [(None, ""), (-1.0, "-1.0"), (0.5, "1.499")])
-    def test_read_counts_wrong_number_in_rows_raises(self, format: str, value: float | None, found: str) -> None:
+    def test_read_counts_of_a_nested_distribution_with_an_invalid_number_raises_an_error(
+        self, format: str, value: float | None, found: str
+    ) -> None:
         rows = [{"image": "3", "probabilities": [[value, *NESTED[0][1:]], *NESTED[1:]]}]
         with raises(InputError, "invalid-distribution:probabilities") as caught:
             read(rows, format)

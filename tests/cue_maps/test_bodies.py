@@ -69,14 +69,14 @@ class TestDirections:
             to_left = -(x - 250) / math.hypot(x - 250, y - 120)
             assert scores[cell] == pytest.approx(0.8 * to_right + 0.8 * to_left)
 
-    def test_torso_with_the_left_shoulder_on_the_right_faces_the_camera(self) -> None:
+    def test_torso_direction_is_towards_the_camera_if_the_left_shoulder_is_on_the_right_of_the_image(self) -> None:
         assert torso_directions(one(person())).vectors[0] == pytest.approx([0.0, 1.0])
         away = person(left_shoulder=(129.0, 150.0), right_shoulder=(171.0, 150.0))
         assert torso_directions(one(away)).vectors[0] == pytest.approx([0.0, -1.0])
 
     @pytest.mark.parametrize("side", [1.0, -1.0])
     @pytest.mark.parametrize("by", ["lean", "knee", "nose"])
-    def test_torso_with_narrow_shoulders_faces_sideways(self, side: float, by: str) -> None:
+    def test_torso_direction_with_narrow_shoulders_is_sideways(self, side: float, by: str) -> None:
         narrow = dict.fromkeys(("left_shoulder", "right_shoulder"), (150.0 + 20 * side * (by == "lean"), 150.0))
         narrow |= dict.fromkeys(("left_hip", "right_hip"), (150.0, 210.0))
         if by == "knee":
@@ -89,7 +89,7 @@ class TestDirections:
 
 
 class TestScores:
-    def test_view_score_is_the_sum_of_products_of_pairs(self) -> None:
+    def test_view_score_is_the_sum_of_products_of_view_cones_over_pairs_of_players(self) -> None:
         poses = [person(shift, **RIGHT) for shift in (0.0, 30.0, 60.0)]
         boxes = [(BOX[0] + shift, BOX[1], BOX[2] + shift, BOX[3]) for shift in (0.0, 30.0, 60.0)]
         scores = bodies.view(one(*poses, boxes=boxes))
@@ -97,7 +97,7 @@ class TestScores:
             cosines = [(x - eye) / math.hypot(x - eye, y - 120) for eye in (150.0, 180.0, 210.0)]
             first, second, third = (0.8 * math.exp(5 * (cosine - 1)) for cosine in cosines)
             assert scores[cell] == pytest.approx(first * second + first * third + second * third)
-        # At 30 degrees, a view cone has half its value.
+        # At 30 degrees from its axis, a view cone has half its maximum value.
         assert math.exp(bodies.CONE * (math.cos(math.radians(30)) - 1)) == pytest.approx(0.5, abs=0.02)
 
     def test_limbs_score_decreases_with_distance_from_the_end_of_the_limb(self) -> None:
@@ -119,7 +119,7 @@ class TestScores:
             (bodies.blocked, scene("1", players=[BOX])),
         ],
     )
-    def test_body_cue_is_unknown_without_the_keypoints_or_players_that_it_needs(
+    def test_body_cue_returns_none_without_the_keypoints_or_players_that_it_needs(
         self, cue: Callable[[Scene], FloatArray | None], given: Scene
     ) -> None:
         assert cue(given) is None
@@ -129,7 +129,9 @@ NUMBERS = st.tuples(st.floats(0, 500), st.floats(0, 250), st.floats(10, 140), st
 
 
 @given(st.lists(NUMBERS, min_size=2, max_size=5))
-def test_blocked_agrees_with_shapely(sizes: list[tuple[float, float, float, float]]) -> None:
+def test_blocked_score_agrees_with_line_intersections_from_shapely(
+    sizes: list[tuple[float, float, float, float]],
+) -> None:
     boxes = [(x, y, x + wide, y + high) for x, y, wide, high in sizes]
     scores = bodies.blocked(scene("1", players=boxes))
     expected, touches = np.zeros(60), np.zeros(60, dtype=bool)

@@ -44,7 +44,7 @@ def test_registry_describes_every_cue_and_is_read_only() -> None:
 
 
 @pytest.mark.slow
-def test_other_package_can_add_a_cue() -> None:
+def test_cue_of_another_package_is_registered_and_scored() -> None:
     code = (
         "from spotball_core import *\nscores = cue_scores([Scene(sport='a', image='1', grid=Grid.standard())])\n"
         "print(list(CUES)[-1], scores.cues[-1].title, scores.values[0, [0, -1], -1].round(3).tolist())"

@@ -52,7 +52,7 @@ def posed_scenes(n: int) -> tuple[Scene, ...]:
 
 @pytest.fixture(scope="module")
 def chain() -> CueReport:
-    """Return the report of the whole chain: scenes, poses, guesses that follow known cues, counts, and explanation."""
+    """Return the report of all steps: scenes, poses, guesses that follow known cues, counts, and the explanation."""
     scenes = posed_scenes(60)
     responses = cue_responses(scenes, FOLLOWS, samples=60, seed=1)
     scoring = Scoring(read_counts(responses, scenes), scenes, ScorePolicy.standard(bootstrap=400))
@@ -96,7 +96,7 @@ def test_explain_cues_finds_body_cues_only_for_respondents_that_follow_them(chai
     assert "Body cues do not clearly add" in texts["follows-center"]
 
 
-def test_cue_responses_follow_the_distribution_of_the_model() -> None:
+def test_cue_responses_follow_the_distribution_of_the_cue_model() -> None:
     scenes = posed_scenes(3)
     responses = cue_responses(scenes, {"follows-center": {"center": 2.0}}, samples=4000, seed=0)
     scores = cue_scores(scenes, ["center"]).standardized()[:, :, 0]
@@ -176,7 +176,7 @@ def test_explain_cues_with_several_processes_gives_the_same_report() -> None:
     assert steps == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_explain_cues_without_a_ridge_or_over_several_sports_is_an_error() -> None:
+def test_explain_cues_with_a_ridge_of_0_or_over_several_sports_is_an_error() -> None:
     answers = {"m/base": random_mass(9, 0)}
     with raises(OptionError, "invalid-option:ridge"):
         explain_cues(scoring_of(varied_scenes(9), answers), ridge=0.0)
@@ -184,7 +184,7 @@ def test_explain_cues_without_a_ridge_or_over_several_sports_is_an_error() -> No
         explain_cues(scoring_of(varied_scenes(9), answers, by=("respondent",)))
 
 
-def test_mirrored_changes_only_the_selected_players() -> None:
+def test_mirrored_flips_only_the_keypoints_of_the_selected_players() -> None:
     scene = next(one for one in posed_scenes(3) if len(one.players or ()) > 1)
     which = np.arange(len(scene.players or ())) == 1
     turned = mirrored(scene, which)
@@ -224,7 +224,9 @@ class TestCommand:
         assert [group.respondent for group in report.groups] == ["a", "b"]
         assert len(report.cues) == len(CUES)
 
-    def test_cues_explain_command_writes_maps_to_a_writable_folder(self, data: Path, tmp_path: Path) -> None:
+    def test_cues_explain_command_writes_maps_and_exits_with_status_2_if_the_folder_is_unwritable(
+        self, data: Path, tmp_path: Path
+    ) -> None:
         pytest.importorskip("matplotlib")
         out = tmp_path / "maps"
         done = spotball("cues", "explain", data, "--cues", "center,head", "--bootstrap", "0", "--maps", out)

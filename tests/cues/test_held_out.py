@@ -22,7 +22,7 @@ GRID = Grid.standard()
 ROW = Grid(1, 4, 40, 10)
 
 
-def test_shapley_values_are_means_over_all_orders() -> None:
+def test_subset_gains_shapley_values_are_means_of_added_gains_over_all_orders() -> None:
     gains = np.random.default_rng(0).normal(size=(16, 3))
     gains[0] = 0
     found = SubsetGains(tuple("abcd"), gains).shapley()
@@ -35,7 +35,7 @@ def test_shapley_values_are_means_over_all_orders() -> None:
     assert found.sum(axis=0) == pytest.approx(gains[-1])
 
 
-def test_subset_gains_are_computed_for_groups_of_cues() -> None:
+def test_subset_gains_of_groups_of_cues_equal_gains_of_the_held_out_likelihood_in_bits() -> None:
     data = simulated(12, 8, np.array([0.7, 0.2, -0.5]), 20, seed=0)
     found = subset_gains(data, ["place", "players", "place"], ridge=0.01)
     assert found.groups == ("place", "players")
@@ -48,7 +48,7 @@ def test_subset_gains_are_computed_for_groups_of_cues() -> None:
     assert found.whole == pytest.approx(found.of(["players", "place"]))
 
 
-def test_folds_are_single_images_up_to_the_limit_and_groups_above_it() -> None:
+def test_folds_of_returns_single_images_up_to_the_limit_and_groups_of_images_above_the_limit() -> None:
     assert folds_of(LEAVE_ONE_OUT).tolist() == list(range(LEAVE_ONE_OUT))
     many = folds_of(LEAVE_ONE_OUT + 1)
     assert np.bincount(many).tolist() == [6] + [5] * (FOLDS - 1)
@@ -90,11 +90,11 @@ def test_held_out_gain_of_a_cue_without_effect_is_rarely_above_zero() -> None:
 
 
 class TestExplainableGain:
-    def test_explainable_gain_is_the_maximum_for_equal_guesses_and_not_above_zero_for_single_ones(self) -> None:
+    def test_explainable_gain_is_the_maximum_for_equal_guesses_and_at_most_0_for_one_guess_per_image(self) -> None:
         mass = np.zeros((1, 3, 4))
         mass[0, [0, 1, 2], [0, 2, 3]] = 50
         assert explainable_gain(mass, ROW) / 50 == pytest.approx([2, 2, 2], abs=0.01)
-        # Each image has a single guess, and the guesses on other images name other cells, so nothing predicts it.
+        # Each image has one guess, and the guesses on other images name other cells, so nothing predicts the guess.
         assert (explainable_gain(np.eye(4)[None], ROW) <= 1e-9).all()
 
     def test_explainable_gain_excludes_other_guesses_of_the_same_participant(self) -> None:
@@ -104,10 +104,10 @@ class TestExplainableGain:
             mass[0, image, image] = mass[1, image, (image + 2) % 4] = 10
         # Only the other participant predicts a guess, by naming the cell on 1 of the 3 other images.
         assert explainable_gain(mass, ROW) / 20 == pytest.approx(np.full(4, np.log2(4 / 3)), abs=1e-5)
-        # Without participants, the same guesses agree with each other: 2 of 4 cells, 1 bit.
+        # Without participants, the same guesses predict each other: they name 2 of 4 cells, which is a gain of 1 bit.
         assert explainable_gain(mass.sum(axis=0)[None], ROW) / 20 == pytest.approx(np.full(4, 1.0), abs=0.1)
 
-    def test_explainable_gain_increases_with_the_number_of_guesses_to_the_true_gain(self) -> None:
+    def test_explainable_gain_increases_towards_the_true_gain_with_the_number_of_guesses(self) -> None:
         # These distributions have a broad peak at a random cell.
         peaks = np.random.default_rng(1).integers(0, 60, 60)
         p = np.exp(-((GRID.cell_distances[peaks] / 1.5) ** 2) / 2)

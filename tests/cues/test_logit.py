@@ -30,7 +30,7 @@ def simulated(
 
 
 def by_loops(data: ChoiceData, weights: FloatArray, image: int) -> float:
-    """Return the log likelihood of the guesses on an image."""
+    """Return the log likelihood of the guesses on an image, computed with loops."""
     utility = [sum(w * s for w, s in zip(weights, row, strict=True)) for row in data.scores[image]]
     total = math.log(sum(math.exp(u) for u in utility))
     return sum(n * (u - total) for n, u in zip(data.counts[image], utility, strict=True))
@@ -62,7 +62,7 @@ def test_fit_logit_agrees_with_a_general_optimizer(ridge: float) -> None:
     assert fit.log_likelihood == pytest.approx([by_loops(data, fit.weights, image) for image in range(12)])
 
 
-def test_influence_equals_the_change_of_weights_without_an_image() -> None:
+def test_fit_logit_influence_equals_the_change_of_weights_without_an_image() -> None:
     data = simulated(400, 8, np.array([0.6, -0.3]), 10, seed=2, own=0.5)
     fit = fit_logit(data)
     for image in (0, 1, 2):
@@ -93,7 +93,7 @@ def test_held_out_likelihood_is_accurate_without_the_most_influential_image() ->
     assert found[0] == pytest.approx(by_loops(data, fit_logit(rest).weights, 0), rel=1e-5)
 
 
-def test_logit_without_cues_is_uniform() -> None:
+def test_logit_without_cues_predicts_uniform_probabilities() -> None:
     data = simulated(3, 4, np.zeros(0), 5, seed=0)
     assert held_out_likelihood(data, np.arange(3)) == pytest.approx(np.full(3, -5 * math.log(4)))
     assert len(fit_logit(data).weights) == 0
@@ -108,7 +108,7 @@ def test_fit_logit_is_invariant_to_shifts_and_scales_of_scores(seed: int, shift:
 
 
 @given(st.integers(0, 10**6))
-def test_fit_logit_splits_the_weight_between_equal_cues(seed: int) -> None:
+def test_fit_logit_gives_identical_cues_equal_weights(seed: int) -> None:
     data = simulated(6, 5, np.array([1.0]), 20, seed=seed)
     both = ChoiceData(np.repeat(data.scores, 2, axis=-1), data.counts)
     first, second = fit_logit(both, ridge=1e-3).weights
@@ -150,7 +150,7 @@ def test_logit_with_an_invalid_ridge_or_a_single_fold_is_an_error() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("own", [0.0, 0.4])
 def test_logit_intervals_cover_the_weights_at_the_nominal_rate(own: float) -> None:
-    """Check with 50 images of 150 guesses; if weights differ by image, standard errors per guess are too small."""
+    """Check 50 images with 150 guesses; if weights differ by image, standard errors per guess would be too small."""
     weights, runs = np.array([0.8, 0.3, 0.0, -0.5]), 2000 if THOROUGH else 400
     if own:
         # The fit estimates the weights that fit all images best, which differ from the mean of the weights per image.
@@ -159,5 +159,5 @@ def test_logit_intervals_cover_the_weights_at_the_nominal_rate(own: float) -> No
     for seed in range(runs):
         fit = fit_logit(simulated(50, 60, np.array([0.8, 0.3, 0.0, -0.5]), 150, seed=seed, own=own))
         covered[seed] = np.abs(fit.weights - weights) <= expanded(1.959964, 50) * fit.standard_errors
-    # The tolerance is 3.5 standard errors of a proportion, and 1% because 50 images are not an infinite sample.
+    # The tolerance is 3.5 standard errors of a proportion, plus 1% because 50 images are not an infinite sample.
     assert abs(covered.mean() - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / runs / 4) + 0.01

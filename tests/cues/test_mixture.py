@@ -25,7 +25,7 @@ N = 120
 
 
 def people(rng: np.random.Generator) -> FloatArray:
-    """Simulate the distribution of many people per image, concentrated on a few random cells."""
+    """Simulate the distribution of the answers of many people per image, concentrated on a few random cells."""
     return rng.dirichlet(np.full(60, 0.1), N)
 
 
@@ -36,7 +36,7 @@ def parts_from(known: list[Scene], crowd: FloatArray) -> dict[str, FloatArray]:
 def scored(
     known: list[Scene], answers: FloatArray, crowd: FloatArray | None = None, respondent: str = "m", **choices: Any
 ) -> tuple[Scoring, Group]:
-    """Score the answers of a model "m" and of the crowd "human", if given. Return also the respondent's group."""
+    """Score answers of a model "m", and of a crowd "human" if given. Return the scoring and the respondent's group."""
     if crowd is None:
         scoring = scoring_of(known, {"m/base": answers}, **choices)
     else:
@@ -50,7 +50,7 @@ def explained(*given: Any, bootstrap: int = 0, seed: int = 0, **choices: Any) ->
 
 
 def recovered(weights: dict[str, float], seed: int, bootstrap: int = 0) -> Mixture:
-    """Fit 200 answers per image that are drawn with known weights."""
+    """Explain 200 answers per image that are drawn from a mixture with known weights."""
     known, crowd = varied_scenes(N), people(np.random.default_rng(seed))
     parts = parts_from(known, crowd)
     shares = np.sum([weight * parts[name] for name, weight in weights.items()], axis=0)
@@ -83,7 +83,7 @@ def test_explain_recovers_known_mixture_weights(weights: dict[str, float]) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*BASELINE_OF, "people"])
-def test_explain_of_a_respondent_equal_to_one_part_gives_it_weight_1(name: str) -> None:
+def test_explain_of_a_respondent_equal_to_one_part_gives_this_part_weight_1(name: str) -> None:
     found = recovered({name: 1.0}, 1)
     assert found.weights[name].value == pytest.approx(1.0, abs=0.02)
     assert found.weights[name].ci95 is None
@@ -92,7 +92,7 @@ def test_explain_of_a_respondent_equal_to_one_part_gives_it_weight_1(name: str) 
         assert found.log_likelihood > found.log_likelihood_uniform
 
 
-def test_explain_log_likelihoods_equal_plain_loops() -> None:
+def test_explain_log_likelihoods_equal_values_from_plain_loops() -> None:
     rng = np.random.default_rng(2)
     known, crowd, mass = varied_scenes(6), rng.dirichlet(np.ones(60), 6), drawn(rng, 6, 15)
     found, parts = explained(known, mass, crowd), parts_from(known, crowd)
@@ -104,7 +104,7 @@ def test_explain_log_likelihoods_equal_plain_loops() -> None:
     assert found.log_likelihood_uniform == pytest.approx(6 * 15 * np.log(1 / 60))
 
 
-def test_shapley_equals_the_mean_over_all_orders() -> None:
+def test_mixture_shapley_shares_equal_means_over_all_orders_of_adding_parts() -> None:
     """Check against all orders in which the four parts other than the uniform part can be added."""
     likelihood, expected = np.sort(np.random.default_rng(3).normal(size=16)), np.zeros(4)
     for order in permutations(range(4)):
@@ -115,7 +115,7 @@ def test_shapley_equals_the_mean_over_all_orders() -> None:
     np.testing.assert_allclose(list(_shapley(likelihood, ["a", "b", "c", "d"]).values()), expected, atol=1e-6)
 
 
-def test_explain_of_uniform_responses_explains_nothing() -> None:
+def test_explain_of_uniform_responses_gives_every_part_an_explained_share_of_0() -> None:
     """Check that no part explains uniform responses to one image."""
     found = explained([scene(1, players=None, ball_cells=["A1"])], np.ones((1, 60)))
     assert set(found.explained.values()) == {0.0}
@@ -158,7 +158,7 @@ class TestExplain:
         excluded = [note.split(" is excluded")[0].removeprefix("the part ") for note in found.notes]
         assert excluded == ["nearest-player", "truth", "prior"]
 
-    def test_explain_excludes_images_without_a_distribution_for_every_part(self) -> None:
+    def test_explain_excludes_images_for_which_a_part_has_no_distribution(self) -> None:
         known = [*varied_scenes(8), scene("x", players=None), scene("y", players=[])]
         mass = drawn(np.random.default_rng(8), 10, 30)
         found = explained(known, mass, bootstrap=10)
@@ -170,11 +170,11 @@ class TestExplain:
         again = explained(known, mass, bootstrap=10)
         assert (again.weights, again.explained) == (found.weights, found.explained)
 
-    def test_explain_without_an_image_for_all_parts_is_an_error(self) -> None:
+    def test_explain_without_any_image_with_distributions_of_all_parts_is_an_error(self) -> None:
         with raises(OptionError, "no-data"):
             explained([scene("x", players=None), scene("y", ball_cells=None)], np.ones((2, 60)))
 
-    def test_explain_intervals_depend_only_on_the_seed(self) -> None:
+    def test_explain_with_another_seed_changes_the_intervals_but_not_the_weights(self) -> None:
         mass = drawn(np.random.default_rng(9), 20, 30)
         one, again, other = (explained(varied_scenes(20), mass, bootstrap=50, seed=seed) for seed in (0, 0, 1))
         assert one == again
@@ -183,7 +183,7 @@ class TestExplain:
         assert one.weights["center"].ci95 != other.weights["center"].ci95
         assert one.signature.endswith("|mix-boot:50|mix-seed:0")
 
-    def test_explain_of_fractional_responses_scales_the_log_likelihood(self) -> None:
+    def test_explain_of_responses_divided_by_30_keeps_the_weights_and_scales_the_log_likelihood(self) -> None:
         mass = drawn(np.random.default_rng(10), 20, 30)
         whole, small = explained(varied_scenes(20), mass), explained(varied_scenes(20), mass / 30)
         for name, weight in whole.weights.items():
@@ -252,7 +252,7 @@ class TestFitWeights:
         np.testing.assert_allclose(weights, [[0.5, 0.5]], atol=1e-6)
         assert likelihood[0] == pytest.approx(3 * np.log(0.75) + np.log(0.25))
 
-    def test_fit_weights_of_many_rows_with_other_allowed_parts_equals_separate_fits(self) -> None:
+    def test_fit_weights_of_many_rows_with_different_allowed_parts_equals_separate_fits(self) -> None:
         rng = np.random.default_rng(3)
         _, parts = problem(3)
         counts = rng.multinomial(80, parts @ np.full(5, 0.2), size=120).astype(float)

@@ -13,7 +13,7 @@ from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 
 
-def test_documented_report_has_the_current_schema() -> None:
+def test_documented_cue_report_has_the_current_schema_and_settings() -> None:
     found = json.loads(PAGE_DATA.read_text(encoding="utf-8"))
     report = CueReport.model_validate(found["report"])
     assert {cue.key for cue in report.cues} <= set(CUES)

@@ -15,7 +15,7 @@ from tests.stats.build import counts_of, drawn, scene, scenes, scoring_of, varie
 
 
 @pytest.mark.slow
-def test_threshold_surface_points_equal_scores_with_these_thresholds() -> None:
+def test_threshold_surface_at_grid_points_equals_scores_with_the_same_thresholds() -> None:
     rng = np.random.default_rng(0)
     known = [*varied_scenes(12), scene("no boxes", players=None), scene("nobody", players=[])]
     wide = {"width": 1280, "height": 720}

@@ -1,8 +1,8 @@
 """Provide a proxy that replaces the model services named on pages, so that commands run unchanged.
 
-HTTP_PROXY and HTTPS_PROXY direct a command to the proxy. The proxy answers for each host itself, by the protocols of
-`tests.adapters`, with a certificate that SSL_CERT_FILE makes trusted. HF_ENDPOINT names a server for the Hugging Face
-Hub. No request leaves this machine.
+HTTP_PROXY and HTTPS_PROXY direct a command to the proxy. The proxy itself answers the requests to each host, with the
+protocols in `tests.adapters`. SSL_CERT_FILE makes commands trust its certificate. HF_ENDPOINT is the address of a local
+server that replaces the Hugging Face Hub. No request leaves this machine.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOSTS = ("api.openai.com", "generativelanguage.googleapis.com")
 """Hosts that the certificate is valid for."""
 
 TOKEN = "hf_..."
-"""The Hub token that the page on the Hub shows."""
+"""The Hub token in the documentation's page about the Hub."""
 
 
 class Services:
@@ -46,7 +46,7 @@ class Services:
         self._current: Speaks = OpenAIProtocol()
 
     def read(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> ReceivedRequest:
-        """Read a request by the protocol of its path. Requests to a proxy may contain the host in their path."""
+        """Read a request with the protocol of its path. Requests to a proxy may contain the host in their path."""
         for end, protocol in self._protocols.items():
             if match := re.search(end, path):
                 self._current = protocol
@@ -54,11 +54,11 @@ class Services:
         raise BadRequest(f"unknown path {path}", status=404)
 
     def write(self, asked: ReceivedRequest, texts: list[str], style: str) -> dict[str, Any]:
-        """Write an answer by the protocol of the last request."""
+        """Write an answer with the protocol of the last request."""
         return self._current.write(asked, texts, style)
 
     def error(self, status: int, message: str, code: str | None, field: str | None) -> dict[str, Any]:
-        """Write an error by the protocol of the last request."""
+        """Write an error with the protocol of the last request."""
         return self._current.error(status, message, code, field)
 
 

@@ -34,7 +34,7 @@ import os, sys
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [path for path in sys.path if path == here or not os.path.isdir(os.path.join(path, "spotball_core"))]
 """
-"""Removes checkouts from the path of modules: a reader has the packages, and not `scripts` or `tests`."""
+"""Removes checkouts from the module search path: a reader has the packages, but not `scripts` or `tests`."""
 
 _SHELL = """
 cd "$(cat {state}/folder)"
@@ -64,7 +64,7 @@ class NotLiteralError(AssertionError):
 
 
 class Reader:
-    """Run blocks in a folder; a context manager that stops servers.
+    """Run blocks in a folder. As a context manager, it stops servers at the end.
 
     Args:
         folder: an empty folder to run the blocks in.

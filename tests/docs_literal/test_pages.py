@@ -90,7 +90,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "a model's weights": ("llama-server",),
     },
 }
-"""Blocks that are not run, by page and reason: how each block starts. Keep this list short."""
+"""The first words of each block that is not run, by page and reason. Keep this list short."""
 
 LIBRARIES = {"how-to/hub.md": "huggingface_hub", "how-to/own-provider.md": "PIL"}
 """Libraries of optional extras that a page needs."""
@@ -128,7 +128,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
 
 
 ELSEWHERE = ("pip install", "spotball demo", "spotball gen review", "spotball gen apply-review")
-"""Starts of commands that other tests run."""
+"""The first words of commands that other tests run."""
 
 
 def is_run_by_the_build(page: str) -> bool:
@@ -149,7 +149,9 @@ def is_run_by_the_build(page: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if not is_run_by_the_build(page)])
-def test_page_runs_when_its_blocks_are_copied_literally(page: str, tmp_path: Path, services: dict[str, str]) -> None:
+def test_page_blocks_run_without_errors_when_copied_unchanged_into_an_empty_folder(
+    page: str, tmp_path: Path, services: dict[str, str]
+) -> None:
     library = LIBRARIES.get(page)
     if library and find_spec(library) is None:
         pytest.skip(f"needs {library}")
@@ -164,7 +166,7 @@ def test_page_states_a_reason_for_commands_that_are_not_run(page: str) -> None:
     assert [f"{page}:{block.line}: {block.text}" for block in unexplained(excepted(page, text))] == []
 
 
-def test_every_exception_in_not_run_is_on_its_page() -> None:
+def test_not_run_lists_only_blocks_that_exist_on_their_page() -> None:
     for page, reasons in NOT_RUN.items():
         shown = [block.text for block in excepted(page, (ROOT / "docs" / page).read_text(encoding="utf-8"))]
         for start in (start for starts in reasons.values() for start in starts):
@@ -178,7 +180,9 @@ def fenced(language: str, text: str) -> str:
 class TestReader:
     """Test the reader itself on small pages."""
 
-    def test_reader_runs_shell_python_and_files_in_one_folder_and_expects_an_exit_status(self, tmp_path: Path) -> None:
+    def test_reader_runs_shell_and_python_blocks_and_saves_files_in_one_folder_and_checks_the_exit_status(
+        self, tmp_path: Path
+    ) -> None:
         page = (
             fenced("bash", "pip install nothing-of-this-name\nmkdir inner\ncd inner\nexport WORD=said\nx=not-exported")
             + fenced('toml title="a.toml"', "[run]\nseed = 1")
@@ -194,7 +198,7 @@ class TestReader:
         assert (work / "inner/b.txt").read_text() == "said\n"
         assert (work / "inner/c.txt").read_text() == "3"
 
-    def test_reader_saves_and_runs_a_script(self, tmp_path: Path) -> None:
+    def test_reader_saves_a_script_and_runs_it_only_if_the_page_says_so(self, tmp_path: Path) -> None:
         script = fenced("python", 'from pathlib import Path\n\nPath("made.txt").touch()')
         work = follow(f"Save this script as `a.py` and run it with\n`python a.py`:\n\n{script}", tmp_path / "run")
         assert sorted(path.name for path in work.iterdir()) == ["a.py", "made.txt"]
@@ -212,11 +216,15 @@ class TestReader:
             (fenced("bash", "spotball study serve nothing-there"), "printed no address\n(.|\n)*nothing-there"),
         ],
     )
-    def test_reader_reports_a_failing_block_with_its_line(self, page: str, said: str, tmp_path: Path) -> None:
+    def test_reader_raises_an_error_with_the_line_of_a_failing_block(
+        self, page: str, said: str, tmp_path: Path
+    ) -> None:
         with pytest.raises(NotLiteralError, match=said):
             follow(page, tmp_path)
 
-    def test_reader_reaches_only_the_local_services(self, tmp_path: Path, services: dict[str, str]) -> None:
+    def test_reader_requests_reach_only_the_local_replacements_of_services(
+        self, tmp_path: Path, services: dict[str, str]
+    ) -> None:
         addresses = ("https://api.openai.com/v1/nothing", "http://localhost:8000/v1/nothing")
         lines = ["import httpx", *(f"assert httpx.post('{url}').status_code == 404" for url in addresses)]
         follow(fenced("python", "\n".join(lines)), tmp_path / "known", environment=services)
@@ -225,7 +233,7 @@ class TestReader:
             follow(fenced("python", other), tmp_path / "other", environment=services)
 
     @pytest.mark.slow
-    def test_reader_keeps_a_server_running_until_the_end(self, tmp_path: Path) -> None:
+    def test_reader_keeps_a_server_running_until_the_end_of_the_page(self, tmp_path: Path) -> None:
         follow(fenced("bash", "spotball study serve --demo") + fenced("bash", "true"), tmp_path)
 
     def test_unexplained_finds_commands_without_a_reason_and_not_run_ignores_output(self) -> None:

@@ -56,8 +56,8 @@ class Target:
     """A reader and files it can read.
 
     Attributes:
-        files: contents by path within a folder; one of `damaged` is changed.
-        read: function that reads the folder; any exception except `refusals` is a defect.
+        files: function that returns file contents, by path within a folder. The test damages one of these files.
+        read: function that reads the folder. Any exception except those in `refusals` is a defect.
         damaged: the files to damage; all files if empty.
     """
 
@@ -202,7 +202,7 @@ def _dataset() -> Files:
 
 
 def _file(name: str, content: bytes, read: Callable[[Path], object]) -> Target:
-    """Return the target of a reader of one file."""
+    """Return the fuzz target for a reader of a single file."""
     return Target(lambda: {name: content}, lambda folder: read(folder / name))
 
 

@@ -1,6 +1,6 @@
-"""Test that readers raise only their own errors for any content of a file.
+"""Test that readers raise only their documented errors, for any content of a file.
 
-`make test-all` gives all targets one minute together, and `make fuzz` one hour (`SPOTBALL_FUZZ_SECONDS`).
+`make test-all` takes one minute for all targets together, and `make fuzz` one hour (`SPOTBALL_FUZZ_SECONDS`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXAMPLES = 10
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_reader_accepts_its_valid_files(name: str) -> None:
+def test_reader_accepts_valid_files_of_its_format(name: str) -> None:
     if name in ("training run", "reasoning report"):
         pytest.skip("the damaged file is incomplete from the start")
     target = TARGETS[name]

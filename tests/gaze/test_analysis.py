@@ -64,7 +64,9 @@ def test_report_json_has_the_documented_keys_and_types(report: GazeReport) -> No
     assert GazeReport.model_validate(said) == report
 
 
-def test_accuracy_uses_the_natural_condition_if_there_is_one(trials: Trials, report: GazeReport) -> None:
+def test_report_accuracy_uses_only_natural_photos_if_there_are_any_and_otherwise_all_photos(
+    trials: Trials, report: GazeReport
+) -> None:
     natural = with_measures(trials.of("heady")).filter(condition="natural", n_objects=3)
     assert report.respondents[0].accuracy["3"] == pytest.approx(natural["correct"].mean())
     assert report.respondents[0].accuracy_of == "natural"
@@ -75,7 +77,9 @@ def test_accuracy_uses_the_natural_condition_if_there_is_one(trials: Trials, rep
     assert found.type == "unclear"
 
 
-def test_analyze_gives_the_same_results_for_one_respondent_and_in_parallel(trials: Trials, report: GazeReport) -> None:
+def test_analyze_gives_the_same_results_for_a_single_respondent_and_with_two_jobs(
+    trials: Trials, report: GazeReport
+) -> None:
     alone = analyze(Trials(trials.of("sharp")), GazeOptions(bootstrap=200))
     # Sums over a different number of threads have different rounding errors.
     assert rounded(alone.respondents[0]) == rounded(report.respondents[1])
@@ -95,7 +99,7 @@ def test_analyze_does_not_depend_on_row_order_or_seed(trials: Trials, report: Ga
     assert found.provenance.data == report.provenance.data
 
 
-def test_cells_are_means_of_their_trials(trials: Trials, report: GazeReport) -> None:
+def test_report_cell_value_and_chance_are_means_over_the_trials_of_the_cell(trials: Trials, report: GazeReport) -> None:
     rows = with_measures(trials.of("heady"))
     wanted = {"view": "left", "proximity": "3"}
     (cell,) = [one for one in report.respondents[0].cells if one.by == wanted]
@@ -112,7 +116,7 @@ def test_cells_are_means_of_their_trials(trials: Trials, report: GazeReport) -> 
     assert (cell.value, cell.n_trials) == (pytest.approx(mine["is_head"].mean()), len(mine))
 
 
-def test_human_responses_replace_the_published_reference(trials: Trials) -> None:
+def test_analyze_uses_human_responses_instead_of_the_published_accuracy_as_the_reference(trials: Trials) -> None:
     people = simulate(Observer("eye", noise=0.2, stimulus_noise=0.1), DESIGN, prompts=2, respondent="human", seed=8)
     found = analyze(together([Trials(trials.of("heady")), people]), GazeOptions(bootstrap=0))
     assert found.provenance.people == "human"
@@ -121,7 +125,7 @@ def test_human_responses_replace_the_published_reference(trials: Trials) -> None
     assert found.respondents[1].tests["1"].numbers["people"] == "published"
 
 
-def test_holm_adjusts_p_over_the_tests_of_a_respondent(report: GazeReport, trials: Trials) -> None:
+def test_analyze_with_holm_adjusts_p_values_over_the_tests_of_a_respondent(report: GazeReport, trials: Trials) -> None:
     policy = TestPolicy(multiplicity="holm")
     found = analyze(Trials(trials.of("heady")), GazeOptions(policy=policy, bootstrap=0)).respondents[0]
     for key, plain in report.respondents[0].tests.items():
@@ -132,7 +136,7 @@ def test_holm_adjusts_p_over_the_tests_of_a_respondent(report: GazeReport, trial
             assert mine.verdict == (mine.as_asked and mine.p_adjusted < 0.05)
 
 
-def test_report_has_optional_checks_if_the_data_and_options_allow_them(trials: Trials) -> None:
+def test_report_has_site_hint_time_and_fleet_checks_if_the_data_and_options_allow_these(trials: Trials) -> None:
     models = {"heady": ModelFacts(date(2025, 1, 1), 7.0)}
     options = GazeOptions(bootstrap=0, hinted=("2", "3"), compare=("heady", "sharp"), models=models)
     timed = Trials(trials.frame.with_columns(response_time=1.0 + pl.int_range(pl.len()) % 7))
@@ -145,7 +149,7 @@ def test_report_has_optional_checks_if_the_data_and_options_allow_them(trials: T
     assert found.fleet.against_chance.not_above["z"] == 0
 
 
-def test_report_warns_about_unmatched_choices_and_different_photos(trials: Trials) -> None:
+def test_report_warns_about_unmatched_choices_and_respondents_with_different_photos(trials: Trials) -> None:
     frame = trials.of("heady")
     few = frame.with_columns(choice=pl.when(pl.int_range(pl.len()) % 10 > 0).then("choice"))
     other = trials.of("sharp").filter(pl.col("view") == "front")
@@ -157,7 +161,9 @@ def test_report_warns_about_unmatched_choices_and_different_photos(trials: Trial
     assert found.respondents[1].tests["view"].verdict is None
 
 
-def test_analyze_of_unknown_names_or_no_trials_and_together_of_conflicting_trials_are_errors(trials: Trials) -> None:
+def test_analyze_with_unknown_names_or_no_trials_and_together_with_conflicting_trials_are_errors(
+    trials: Trials,
+) -> None:
     for options in (GazeOptions(people="nobody"), GazeOptions(compare=("heady", "x"))):
         with raises(OptionError, "unknown-name"):
             analyze(trials, options)
@@ -172,7 +178,7 @@ def test_analyze_of_unknown_names_or_no_trials_and_together_of_conflicting_trial
         together([trials, Trials(moved)])
 
 
-def test_text_and_markdown_contain_verdicts_and_signature(report: GazeReport) -> None:
+def test_to_text_and_to_markdown_contain_types_tests_warnings_and_the_signature(report: GazeReport) -> None:
     for text in (to_text(report), to_markdown(report)):
         assert "head-only" in text
         assert "people (published)" in text

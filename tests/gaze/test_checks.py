@@ -20,8 +20,8 @@ from tests.failures import raises
 from tests.gaze.photos import photo, table
 
 
-def test_hint_effect_equals_a_paired_t_test() -> None:
-    # Per photo, the accuracy with prompt 2 minus the accuracy with prompts 1 and 3.
+def test_hint_effect_equals_a_paired_t_test_of_accuracy_with_and_without_a_hint() -> None:
+    # The difference for a photo is the accuracy with prompt 2 minus the mean accuracy with prompts 1 and 3.
     answers = {"a": (1, 0, 1), "b": (1, 0, 0), "c": (0, 0, 0), "d": (0, 1, 0)}
     rows = [
         photo(choice, stimulus_id=name, prompt_id=str(prompt + 1))
@@ -35,7 +35,7 @@ def test_hint_effect_equals_a_paired_t_test() -> None:
     assert (found.estimate, found.p, found.n_stimuli) == pytest.approx((np.mean(differences), theirs.pvalue, 4))
 
 
-def test_hint_effect_with_all_no_or_unknown_prompts_is_an_error() -> None:
+def test_hint_effect_with_all_prompts_no_prompts_or_an_unknown_prompt_as_hinted_is_an_error() -> None:
     rows = table(photo(0, prompt_id="1"), photo(0, prompt_id="2"))
     for wrong in (["1", "2"], [], ["3"]):
         with raises(OptionError, "invalid-option:--hinted"):
@@ -54,7 +54,7 @@ def test_site_effect_equals_a_hand_calculation() -> None:
     assert site_effect(table(photo(0, times=4))) == ()
 
 
-def test_site_effect_is_not_significant_without_an_effect() -> None:
+def test_site_effect_of_an_observer_who_ignores_the_site_is_not_significant() -> None:
     rows = with_measures(simulate(Observer("eye", noise=0.7), factorial_design(), prompts=4, seed=1).frame)
     (found,) = site_effect(rows)
     assert found.p > 0.01
@@ -71,7 +71,7 @@ def test_site_effect_uses_a_t_test_if_the_model_does_not_converge() -> None:
     assert "did not converge" in found["b compared with a"].reason
 
 
-def test_response_time_effect_is_negative_if_slow_answers_are_less_often_right() -> None:
+def test_response_time_effect_is_negative_if_slow_answers_are_less_often_correct() -> None:
     # 12 of 16 answers are right at 1 second and 4 of 16 at e seconds, so the slope is -2 ln 3.
     kinds = ((1.0, 12), (float(np.e), 4))
     rows = table(
@@ -85,7 +85,8 @@ def test_response_time_effect_is_negative_if_slow_answers_are_less_often_right()
 
 
 def test_response_time_effect_ignores_differences_between_participants() -> None:
-    # Within a person, times are unrelated to accuracy, but slow people are better. Intercepts per person remove this.
+    # Within a person, response times are unrelated to accuracy, but slow people are more accurate. Random intercepts
+    # per person remove this difference.
     generator = np.random.default_rng(2)
     rows = []
     for person in range(30):
@@ -102,7 +103,7 @@ def test_response_time_effect_ignores_differences_between_participants() -> None
     assert abs(found.estimate) < 0.25
 
 
-def test_response_time_effect_of_identical_answers_is_none_and_of_separated_ones_a_t_test() -> None:
+def test_response_time_effect_is_none_if_all_answers_agree_and_a_t_test_if_times_separate_the_answers() -> None:
     rows = table(photo(0, times=3, response_time=1.0), photo(0, times=3, response_time=2.0))
     assert response_time_effect(rows) is None
     fast = photo(0, times=3, response_time=1.0) + photo(0, response_time=1.5)
@@ -112,7 +113,7 @@ def test_response_time_effect_of_identical_answers_is_none_and_of_separated_ones
     assert 0 <= found.p <= 1
 
 
-def test_against_chance_separates_guessing_and_better_respondents() -> None:
+def test_against_chance_with_holm_finds_only_respondents_that_do_not_guess_above_chance() -> None:
     design = factorial_design()[:900]
     weak = Observer("eye", noise=1.5, lapse=0.5)
     trials = [simulate(Observer("guess"), design, prompts=1, respondent=f"guess {k}", seed=k).frame for k in range(20)]
@@ -121,7 +122,7 @@ def test_against_chance_separates_guessing_and_better_respondents() -> None:
     assert len(found.respondents) == 23
     sees = [one for one in found.respondents if one.respondent.startswith("sees")]
     assert all(one.above(one.p_exact_holm, 0.05) for one in sees)
-    # Without an adjustment, 1 of 40 guessing respondents would be significantly better by chance.
+    # Without an adjustment, on average 1 of 40 guessing respondents is significantly better than chance.
     assert found.not_above["z_holm"] == found.not_above["exact_holm"] == 20
     assert 17 <= found.not_above["z"] <= 20
     for one in found.respondents:
@@ -138,7 +139,7 @@ def test_against_chance_of_one_respondent_equals_a_hand_calculation() -> None:
     assert one.z == pytest.approx((4 / 16) / np.sqrt(7 / 16 * 9 / 16 / 16))
     both = np.convolve(stats.binom.pmf(range(11), 10, 0.5), stats.binom.pmf(range(7), 6, 1 / 3))
     assert one.p_exact == pytest.approx(both[both <= both[11] * (1 + 1e-9)].sum())
-    # Worse than chance does not count as above.
+    # A respondent who is significantly worse than chance does not count as above chance.
     found = against_chance(table(photo(1, times=40)))
     assert found.respondents[0].p < 0.001
     assert found.not_above == dict.fromkeys(("z", "z_holm", "exact", "exact_holm"), 1)
@@ -171,7 +172,7 @@ def test_trends_exclude_models_without_a_date_or_size() -> None:
     assert (by_size.of, by_size.n, by_size.n_left_out) == ("billions of parameters", 3, 2)
 
 
-def test_read_models_parses_valid_files_and_lists_all_problems(tmp_path: Path) -> None:
+def test_read_models_parses_a_valid_file_and_reports_all_problems_of_an_invalid_file(tmp_path: Path) -> None:
     path = tmp_path / "models.csv"
     path.write_text("respondent,released,parameters\na,2024-05-01,7\nb,,\n", encoding="utf-8")
     assert read_models(path) == {"a": ModelFacts(date(2024, 5, 1), 7.0), "b": ModelFacts(None, None)}
@@ -182,7 +183,7 @@ def test_read_models_parses_valid_files_and_lists_all_problems(tmp_path: Path) -
     assert error.value.total == 4
 
 
-def test_compare_two_uses_shared_photos_only_and_needs_some() -> None:
+def test_compare_two_uses_only_photos_of_both_respondents_and_raises_option_error_without_any() -> None:
     def numbered(name: str, right: int) -> list[dict[str, object]]:
         answers = photo(0, times=right) + photo(1, times=100 - right)
         return [row | {"respondent": name, "stimulus_id": str(k)} for k, row in enumerate(answers)]

@@ -28,17 +28,17 @@ from spotball_core.gaze.follow.scores import (
 from tests.failures import raises
 
 
-def test_distances_and_angles_in_pixels_equal_values_by_hand() -> None:
+def test_distances_and_angles_of_gaze_points_equal_values_computed_by_hand() -> None:
     points = [[0.2, 0.5], [0.4, 0.5]]
     assert average_distance([0.3, 0.9], points) == pytest.approx(0.4)
     assert minimum_distance([0.5, 0.5], points) == pytest.approx(0.1)
-    # In an image that is twice as wide as high, (0.1, 0.2) in fractions is a diagonal.
+    # In an image that is twice as wide as high, a step of (0.1, 0.2) in fractions of the size is diagonal in pixels.
     assert direction([0.5, 0.5], [0.6, 0.7], (200, 100)) == pytest.approx(45)
     assert angle([0.5, 0.5], [0.6, 0.7], [[0.6, 0.3]], (200, 100)) == pytest.approx(90)
     assert angle([0.5, 0.5], [0.4, 0.501], [[0.4, 0.499]], (100, 100)) < 2
 
 
-def test_auc_equals_the_probability_of_correct_order() -> None:
+def test_auc_equals_the_share_of_correctly_ordered_pixel_pairs_and_invalid_targets_are_errors() -> None:
     generator = np.random.default_rng(0)
     heatmap = generator.integers(0, 6, (7, 9)).astype(float)
     targets = generator.random((7, 9)) < 0.2
@@ -57,7 +57,7 @@ def test_resized_interpolates_between_pixel_centers() -> None:
     assert np.allclose(resized(values, (3, 5)), values)
 
 
-def test_benchmark_aucs_are_high_only_if_the_peak_is_at_the_target() -> None:
+def test_gazefollow_auc_and_video_attention_auc_are_high_only_if_the_peak_is_at_the_target() -> None:
     at_corner = np.zeros((64, 64))
     at_corner[:10, :10] = 1
     # The patch around (0, 0) is 10 x 10 pixels.
@@ -120,7 +120,7 @@ test2/0.jpg,3,0.5,0.2,0.3,0.4,0.75,0.30,-1,-1,60,20,80,40,source,meta
 """
 
 
-def test_read_gazefollow_collects_the_annotators_of_each_person(tmp_path: Path) -> None:
+def test_read_gazefollow_collects_the_points_of_all_annotators_of_each_person(tmp_path: Path) -> None:
     path = tmp_path / "test.txt"
     path.write_text("\ufeff" + GAZEFOLLOW, encoding="utf-8")
     first, second = read_gazefollow(path, lambda image: (100, 50))
@@ -157,7 +157,9 @@ def test_read_video_attention_converts_pixels_to_fractions_of_the_frame(tmp_path
         (read_predictions, "x,y,image\n0.5,0.5\n", "missing-value:image:2", "p.csv"),
     ],
 )
-def test_reading_invalid_files_is_an_error(tmp_path: Path, read: Any, text: str, where: str, value: str) -> None:
+def test_read_gazefollow_or_read_predictions_of_an_invalid_file_is_an_error(
+    tmp_path: Path, read: Any, text: str, where: str, value: str
+) -> None:
     path = tmp_path / "p.csv"
     path.write_text(text, encoding="utf-8")
     with raises(InputError, where) as caught:
@@ -165,7 +167,7 @@ def test_reading_invalid_files_is_an_error(tmp_path: Path, read: Any, text: str,
     assert value in str(caught.value)
 
 
-def test_read_predictions_fills_default_respondent_and_person(tmp_path: Path) -> None:
+def test_read_predictions_uses_the_file_name_as_default_respondent_and_1_as_default_person(tmp_path: Path) -> None:
     path = tmp_path / "model.csv"
     path.write_text("image,x,y,heatmap\na,0.5,0.25,maps/a.npy\nb,0,1,\n", encoding="utf-8")
     a, b = read_predictions(path)

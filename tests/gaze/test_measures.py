@@ -27,7 +27,7 @@ def rows_of_objects(draw: st.DrawFn) -> tuple[int, int, int]:
 
 
 @given(rows_of_objects())
-def test_wrongness_equals_counted_distances(row: tuple[int, int, int]) -> None:
+def test_reach_wrongness_and_expected_wrongness_equal_distances_counted_in_a_loop(row: tuple[int, int, int]) -> None:
     n, gaze, choice = row
     # In the paper, a distance is 1 plus the number of objects between the two; it is 0 for the same object.
     distances = [0 if c == gaze else 1 + sum(min(c, gaze) < k < max(c, gaze) for k in range(n)) for c in range(n)]
@@ -36,10 +36,10 @@ def test_wrongness_equals_counted_distances(row: tuple[int, int, int]) -> None:
     assert expected_wrongness(n, gaze) == pytest.approx(np.mean(distances) / max(distances))
 
 
-def test_wrongness_of_two_cases_equals_a_hand_calculation() -> None:
-    # The example of the paper: the second of four is right, the third was chosen, and 2 steps are possible.
+def test_wrongness_of_the_paper_example_and_of_a_middle_target_equals_a_hand_calculation() -> None:
+    # In the example of the paper, the second of four objects is right, the third was chosen, and 2 steps are possible.
     assert (wrongness(4, 1, 2), expected_wrongness(4, 1)) == (0.5, 0.5)
-    # The middle of three is right: both others are one step away, which is the maximum.
+    # If the middle of three objects is right, both others are one step away, which is the maximum.
     assert (wrongness(3, 1, 0), expected_wrongness(3, 1)) == (1.0, pytest.approx(2 / 3))
 
 
@@ -52,14 +52,14 @@ def test_with_measures_equals_a_hand_calculation() -> None:
     assert found["correct"].to_list() == [0.0, 0.0, 1.0]
     assert found["wrongness"].to_list() == [1.0, None, 0.0]
     assert found["dist_eye_head"].to_list() == [2.0, 0.0, None]
-    # From the third of four, two steps are possible.
+    # From the third of four objects, at most two steps are possible.
     assert found["head_reach"].to_list() == [2.0, 1.0, None]
     assert found["dist_to_head"].to_list() == [0.5, None, None]
     assert found["is_head"].to_list() == [0.0, 0.0, None]
     assert found["expected_dist_to_head"].to_list()[0] == pytest.approx((2 + 1 + 0 + 1) / 4 / 2)
 
 
-def test_simulated_guessing_has_the_expected_wrongness() -> None:
+def test_expected_wrongness_equals_the_mean_wrongness_of_simulated_guesses() -> None:
     trials = with_measures(simulate(Observer("guess"), factorial_design(), prompts=40, seed=1).frame)
     expected = pl.col("expected_wrongness").first()
     by = trials.group_by("n_objects", "gaze").agg(pl.col("wrongness").mean(), expected, n=pl.len())
@@ -74,7 +74,7 @@ def test_wilson_interval_equals_scipy(successes: int, more: int) -> None:
     assert wilson(successes, n) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_share_with_one_value_per_photo_has_a_wilson_interval_unless_without_resamples() -> None:
+def test_share_has_a_wilson_interval_for_one_value_per_photo_or_equal_values_and_none_without_resamples() -> None:
     found = share([1, 0, 1, 1], ["a", "b", "c", "d"])
     assert (found.value, found.interval, found.n_stimuli) == (0.75, "wilson", 4)
     assert found.ci95 == pytest.approx(wilson(3, 4))
@@ -101,7 +101,7 @@ def test_share_bootstrap_resamples_photos_with_all_their_trials() -> None:
     assert found.ci95 == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
 
 
-def test_accuracy_by_objects_of_guessing_contains_chance() -> None:
+def test_accuracy_by_objects_of_a_guessing_observer_has_intervals_that_contain_chance() -> None:
     trials = with_measures(simulate(Observer("guess"), factorial_design(), seed=2).frame)
     found = accuracy_by_objects(trials)
     assert list(found) == [2, 3, 4]

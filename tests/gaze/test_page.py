@@ -45,7 +45,7 @@ def folder(report: GazeReport, tmp_path_factory: pytest.TempPathFactory) -> Path
 @pytest.mark.slow
 def test_report_page_has_all_sections_and_escapes_names(folder: Path, report: GazeReport) -> None:
     text = (folder / "report.html").read_text(encoding="utf-8")
-    assert len(parsed(text).all("script")) == 1  # sorts and filters tables
+    assert len(parsed(text).all("script")) == 1  # This script sorts and filters tables.
     assert "a <b>" not in text
     assert report.signature in text
     titles = ("Types", "Accuracy", "Proximity and view", "Do choices follow the head?", "Head and eyes", "Every test")
@@ -53,7 +53,9 @@ def test_report_page_has_all_sections_and_escapes_names(folder: Path, report: Ga
 
 
 @pytest.mark.slow
-def test_report_writes_each_figure_as_png_and_svg_and_describes_it(folder: Path, report: GazeReport) -> None:
+def test_write_gaze_report_writes_each_figure_as_png_and_svg_with_a_text_description(
+    folder: Path, report: GazeReport
+) -> None:
     pictures = {picture.name: picture for section in all_sections(report) for picture in section.pictures}
     parts = ("accuracy", "curves", "wrongness", "log-odds", "conditions", "head")
     assert pictures.keys() == {f"gaze-{part}" for part in parts}
@@ -68,7 +70,9 @@ def test_report_writes_each_figure_as_png_and_svg_and_describes_it(folder: Path,
 
 
 @pytest.mark.slow
-def test_report_json_is_read_and_writes_an_identical_page(folder: Path, report: GazeReport, tmp_path: Path) -> None:
+def test_write_gaze_report_of_a_report_reloaded_from_json_writes_identical_files(
+    folder: Path, report: GazeReport, tmp_path: Path
+) -> None:
     read = GazeReport.model_validate_json((folder / "report.json").read_bytes())
     assert read == report
     write_gaze_report(read, tmp_path / "again")
@@ -77,7 +81,9 @@ def test_report_json_is_read_and_writes_an_identical_page(folder: Path, report: 
 
 
 @pytest.mark.slow
-def test_write_gaze_report_overwrites_only_a_report(folder: Path, report: GazeReport, tmp_path: Path) -> None:
+def test_write_gaze_report_replaces_an_earlier_report_but_raises_option_error_for_other_files(
+    folder: Path, report: GazeReport, tmp_path: Path
+) -> None:
     write_gaze_report(report, folder)
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with raises(OptionError, "output-exists:--out"):
@@ -97,7 +103,7 @@ def test_report_of_natural_photos_only_has_no_head_sections(tmp_path: Path) -> N
 
 
 def timed(seconds: list[float | None]) -> GazeReport:
-    """Return the report of a person with these times per photo, and of a model without times."""
+    """Return a report of a person with these response times, repeated over photos, and of a model without times."""
     person = simulate(Observer("eye", noise=0.8), NATURAL, prompts=1, respondent="human", seed=4)
     times = pl.Series((seconds * len(person.frame))[: len(person.frame)], dtype=pl.Float64)
     slow = Trials(person.frame.with_columns(participant=pl.lit("p"), response_time=times))
@@ -138,7 +144,7 @@ def test_times_section_shows_only_respondents_with_response_times(tmp_path: Path
     assert times(timed([None])) is None
 
 
-def test_response_time_effect_text_states_the_odds_ratio_per_doubling() -> None:
+def test_response_time_effect_text_states_the_odds_ratio_per_doubling_or_the_ratio_of_times() -> None:
     counts = {"scale": "", "n_trials": 9, "n_stimuli": 9}
     # The odds halve if the time doubles.
     halved = Effect(of="response time", estimate=-1.0, ci95=(-2.0, 0.0), p=0.04, method="GLMM", **counts)
@@ -184,6 +190,6 @@ def test_headline_counts_respondents_by_type(guessing: GazeReport) -> None:
     )
 
 
-def test_headline_of_one_respondent_is_its_summary(guessing: GazeReport) -> None:
+def test_headline_of_one_respondent_is_the_summary_of_the_respondent(guessing: GazeReport) -> None:
     one = guessing.model_copy(update={"respondents": guessing.respondents[:1]})
     assert headline(one) == f"x: {guessing.respondents[0].summary}"

@@ -22,7 +22,7 @@ COLORS = {"a": "#111111", "b": "#222222", "c <i>": "#333333"}
 
 
 def drawn(folder: Path, *stimuli: Stimulus, size: tuple[int, int] = (400, 200)) -> tuple[Stimulus, ...]:
-    """Write a photo for each stimulus, with its number as the green value, and return the stimuli with paths."""
+    """Write a photo for each stimulus, whose green value depends on its index, and return the stimuli with paths."""
     found = []
     for number, one in enumerate(stimuli):
         Image.new("RGB", size, (200, 10 * number, 30)).save(folder / f"{number}.png")
@@ -47,7 +47,7 @@ def answered(answers: list[tuple[str, str, str | None]], *stimuli: Stimulus) -> 
 POINTS = ((0.25, 0.5), (0.5, 0.5), (0.75, 0.98))
 
 
-def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
+def test_photo_sheet_text_and_marks_of_a_photo_equal_a_hand_calculation(tmp_path: Path) -> None:
     (one,) = drawn(tmp_path, stimulus("x", head_target="cup", points=POINTS))
     answers = [("a", "cup")] * 3 + [("a", "key"), ("b", "pen"), ("b", None)]
     trials = answered([(who, "x", what) for who, what in answers], one)
@@ -60,7 +60,8 @@ def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
         "b: pen 1, unmatched 1 of 2",
     )
     assert sheet.key == (("a", "#111111"), ("b", "#222222"))
-    # At a width of 400 pixels, outlines have a radius of 18 and discs of at most 9, 30.6 below or above the object.
+    # At a width of 400 pixels, outlines have a radius of 18. Discs have a radius of at most 9, and are 30.6 below or
+    # above the object.
     outlines = {(mark.kind, mark.x, mark.y) for mark in card.marks if not mark.color}
     assert outlines == {("eyes", 200.0, 100.0), ("head", 100.0, 100.0)}
     first, second, third = (mark for mark in card.marks if mark.color)
@@ -70,7 +71,7 @@ def test_photo_sheet_marks_equal_a_hand_calculation(tmp_path: Path) -> None:
     assert (third.x, third.y, third.radius) == pytest.approx((291.0, 165.4, 4.5))
 
 
-def test_photo_sheet_shows_each_condition_and_view_with_varying_proximity(tmp_path: Path) -> None:
+def test_photo_sheet_shows_one_photo_per_condition_and_view_with_varying_proximity(tmp_path: Path) -> None:
     design = factorial_design()
     shown = drawn(tmp_path, *(one for one in design if len(one.objects) == 4 and one.objects[0] == "object a"))
     trials = simulate(Observer("eye"), shown, prompts=1, respondent="a")
@@ -87,7 +88,7 @@ def test_photo_sheet_shows_each_condition_and_view_with_varying_proximity(tmp_pa
         assert image.size == (400, 200)
 
 
-def test_photo_sheet_skips_missing_damaged_and_outside_photos(tmp_path: Path) -> None:
+def test_photo_sheet_skips_missing_and_damaged_photos_and_photos_outside_the_folder(tmp_path: Path) -> None:
     inside = tmp_path / "photos"
     inside.mkdir()
     known = drawn(inside, *(stimulus(name) for name in "abcd"))
@@ -104,7 +105,7 @@ def test_photo_sheet_skips_missing_damaged_and_outside_photos(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_report_page_shows_photos_only_if_files_exist(tmp_path: Path) -> None:
+def test_report_page_has_a_photo_section_only_if_image_files_exist(tmp_path: Path) -> None:
     kinds = [{}, {"head_target": "pen"}, {"head_target": "cup"}]
     named = [stimulus(f"{n} <b>", points=POINTS, **kinds[n % 3]) for n in range(9)]
     shown = drawn(tmp_path, *named)
@@ -119,7 +120,7 @@ def test_report_page_shows_photos_only_if_files_exist(tmp_path: Path) -> None:
     assert "<b>" not in text
     assert text.count("data:image/webp") == 3 + 9
     assert "chosen by c &lt;i&gt;" in text
-    # Without the files, only this section is missing.
+    # Without the files, only the photo section is missing.
     write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path / "none"))
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert ">Photos <a " not in text
@@ -131,7 +132,7 @@ Answered = tuple[Trials, tuple[Stimulus, ...]]
 
 @pytest.fixture(scope="module")
 def disputed() -> Answered:
-    """Return trials of two respondents; on `disputed`, the mean shares are 1/3, 1/6 and 1/2."""
+    """Return trials of two respondents; on the photo `disputed`, mean shares of the objects are 1/3, 1/6 and 1/2."""
     heads = {"calm": "pen", "disputed": "cup", "free": None}
     stimuli = tuple(stimulus(name, head_target=head, image=f"{name}.png") for name, head in heads.items())
     choices = {
@@ -151,7 +152,9 @@ def test_disagreement_equals_a_hand_calculation(disputed: Answered) -> None:
     assert found["disagreement"].to_list() == pytest.approx(expected)
 
 
-def test_browser_has_a_row_for_each_photo_with_its_targets_and_choices(disputed: Answered, tmp_path: Path) -> None:
+def test_photo_browser_has_a_row_for_each_photo_with_its_targets_and_choices(
+    disputed: Answered, tmp_path: Path
+) -> None:
     trials, stimuli = disputed
     section = browser(trials, None, COLORS)
     assert section.photos is None

@@ -56,7 +56,7 @@ def test_regression_slope_with_covariates_equals_least_squares() -> None:
     assert mine.p == pytest.approx(2 * stats.t.sf(abs(beta[-1] / se), 27))
 
 
-def test_tests_of_constant_data_return_p_of_0_or_1_and_of_too_little_data_none() -> None:
+def test_t_tests_and_slopes_return_p_0_or_1_for_constant_data_and_none_for_too_little_data() -> None:
     above, at, below = one_sample([1, 1, 1]), one_sample([0, 0]), one_sample([-1, -1], sides="greater")
     assert (above.p, above.t, above.ci95) == (0.0, None, None)
     assert at.p == below.p == 1.0
@@ -69,7 +69,7 @@ def test_tests_of_constant_data_return_p_of_0_or_1_and_of_too_little_data_none()
     assert regression_slope([1, 2, 3, 4], [1, 2, 3, 4], [[2, 4, 6, 8]]) is None
 
 
-def test_proportion_tests_equal_hand_calculation_and_scipy() -> None:
+def test_proportion_z_equals_a_hand_calculation_and_two_proportions_equals_scipy_chi2_contingency() -> None:
     # For 42 of 100 against 0.35, z is 0.07 / sqrt(0.35 * 0.65 / 100) = 1.4676.
     found = proportion_z(42, 100, 0.35)
     assert found.z == pytest.approx(0.07 / np.sqrt(0.35 * 0.65 / 100))
@@ -81,21 +81,21 @@ def test_proportion_tests_equal_hand_calculation_and_scipy() -> None:
     assert two_proportions(0, 5, 0, 9).p == two_proportions(5, 5, 9, 9).p == 1.0
 
 
-def test_proportion_tests_with_invalid_counts_are_errors() -> None:
+def test_proportion_tests_without_trials_or_with_a_chance_of_1_raise_option_error() -> None:
     for test, counts in ((proportion_z, (0, 0, 0.5)), (proportion_z, (1, 2, 1.0)), (two_proportions, (0, 0, 1, 2))):
         with pytest.raises(OptionError):
             test(*counts)
 
 
 @given(st.integers(1, 60), st.data())
-def test_exact_p_with_one_chance_level_equals_the_binomial_test(n: int, data: st.DataObject) -> None:
+def test_exact_p_with_one_chance_level_equals_scipy_binomtest(n: int, data: st.DataObject) -> None:
     successes, chance = data.draw(st.integers(0, n)), data.draw(st.sampled_from([0.25, 1 / 3, 0.5]))
     assert exact_p(successes, [(n, chance)]) == pytest.approx(stats.binomtest(successes, n, chance).pvalue)
     above = stats.binomtest(successes, n, chance, alternative="greater").pvalue
     assert exact_p(successes, [(n, chance)], "greater") == pytest.approx(above)
 
 
-def test_exact_p_and_sum_of_chances_with_several_chance_levels_equal_enumeration() -> None:
+def test_exact_p_and_sum_of_chances_with_several_chance_levels_equal_enumeration_of_all_outcomes() -> None:
     groups = [(2, 0.5), (3, 1 / 3), (1, 0.25)]
     chances = [chance for n, chance in groups for _ in range(n)]
     expected = np.zeros(7)
@@ -103,13 +103,13 @@ def test_exact_p_and_sum_of_chances_with_several_chance_levels_equal_enumeration
         expected[sum(hits)] += np.prod([c if hit else 1 - c for hit, c in zip(hits, chances, strict=True)])
     assert sum_of_chances(groups) == pytest.approx(expected, abs=1e-15)
     assert exact_p(5, groups, "greater") == pytest.approx(expected[5:].sum())
-    # With many trials, the total and the mean are known.
+    # For many trials, check the total probability and the mean.
     found = sum_of_chances([(9000, 0.5), (6000, 1 / 3)])
     assert found.sum() == pytest.approx(1)
     assert found @ np.arange(15001) == pytest.approx(9000 / 2 + 6000 / 3)
 
 
-def test_adjusted_without_adjustment_and_with_holm() -> None:
+def test_adjusted_with_none_keeps_all_p_values_and_with_holm_doubles_the_smaller_of_two() -> None:
     assert adjusted([0.01, 0.04], "none") == [0.01, 0.04]
     assert adjusted([0.01, 0.04], "holm") == [0.02, 0.04]
     assert adjusted([], "holm") == []

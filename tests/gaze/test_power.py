@@ -21,7 +21,7 @@ DESIGN = factorial_design()
 SMALL = [one for one in DESIGN if len(one.objects) > 2 and one.proximity == 1][:180]
 
 
-def test_populations_cover_every_type_and_draw_observers_in_range() -> None:
+def test_populations_cover_every_type_and_draw_observers_with_noise_in_the_given_range() -> None:
     assert {one.type for one in POPULATIONS} == set(TYPES)
     for population in POPULATIONS:
         observer = population.draw(np.random.default_rng(1))
@@ -30,7 +30,7 @@ def test_populations_cover_every_type_and_draw_observers_in_range() -> None:
 
 
 @pytest.mark.slow
-def test_power_counts_verdicts_and_types() -> None:
+def test_power_counts_the_verdicts_and_types_of_all_simulations() -> None:
     found = power(Observer("head", lapse=0.1), SMALL, simulations=3, prompts=2)
     assert (found.n, found.n_trials, found.expected) == (3, 360, None)
     assert sum(found.types.values()) == 3
@@ -42,7 +42,7 @@ def test_power_counts_verdicts_and_types() -> None:
 
 
 @pytest.mark.slow
-def test_power_keeps_earlier_simulations_and_does_not_depend_on_jobs() -> None:
+def test_power_with_more_simulations_keeps_the_first_ones_and_does_not_depend_on_jobs() -> None:
     population = Population("some", "head-only", "head", noise=(0.2, 0.8), lapse=(0.0, 0.5))
     one, two, parallel = (
         power(population, SMALL, simulations=n, prompts=2, seed=5, jobs=jobs, tests="deciding")
@@ -55,7 +55,7 @@ def test_power_keeps_earlier_simulations_and_does_not_depend_on_jobs() -> None:
 
 
 @pytest.mark.slow
-def test_power_with_fewer_tests_gives_the_same_types_and_rates() -> None:
+def test_power_with_only_some_tests_gives_the_same_types_and_rates_as_with_all_tests() -> None:
     whole, deciding, named = (
         power(Observer("head"), SMALL, simulations=2, prompts=2, tests=tests)
         for tests in ("all", "deciding", ("2.2", "3"))
@@ -75,7 +75,7 @@ def test_power_with_invalid_options_is_an_error() -> None:
         power(Observer("eye"), SMALL, simulations=1, prompts=1, policy=holm, tests="deciding")
 
 
-def test_documented_gaze_types_are_right_in_90_percent_of_simulations() -> None:
+def test_documented_gaze_types_benchmark_identifies_each_type_in_at_least_90_percent_of_simulations() -> None:
     """Check the results of benchmarks/gaze_types.py: 200 simulations per kind with the design of the main study."""
     kept = json.loads((ROOT / "docs/assets/gaze-types.json").read_text(encoding="utf-8"))
     assert (kept["simulations"], kept["design"]["n_stimuli"], kept["design"]["prompts"]) == (200, 1360, 16)
@@ -88,7 +88,7 @@ def test_documented_gaze_types_are_right_in_90_percent_of_simulations() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: one.name)
-def test_simulated_gaze_type_is_right_in_7_of_8_simulations(population: Population) -> None:
+def test_power_identifies_the_type_of_each_population_in_at_least_7_of_8_simulations(population: Population) -> None:
     """Repeat benchmarks/gaze_types.py with 8 instead of 200 simulations, of which one may be wrong."""
     found = power(population, DESIGN, simulations=8, prompts=16, tests="deciding", seed=11, jobs=2)
     assert found.types[population.type] >= 7
@@ -96,7 +96,7 @@ def test_simulated_gaze_type_is_right_in_7_of_8_simulations(population: Populati
 
 @pytest.mark.slow
 @pytest.mark.real
-def test_gaze_type_is_right_on_the_stimuli_of_the_main_study(gaze_data: Path) -> None:
+def test_power_identifies_the_type_of_each_population_with_the_stimuli_of_the_main_study(gaze_data: Path) -> None:
     stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
     for population in POPULATIONS:
         found = power(population, stimuli, simulations=1, prompts=16, tests="deciding", seed=3)
@@ -127,7 +127,7 @@ def test_coin_and_shift_observers_choose_the_head_independently_of_the_distance(
         assert ((by["is_head"] - weight).abs() < 4 * 0.46 / by["n"].sqrt()).all()
 
 
-def test_compromise_observer_chooses_between_head_and_eyes() -> None:
+def test_compromise_observer_chooses_objects_between_the_head_and_gaze_targets() -> None:
     trials = exact("compromise", weight=0.6).filter(condition="incongruent")
     shares = trials.group_by("dist_eye_head").agg(pl.col("is_head").mean()).sort("dist_eye_head")["is_head"].to_list()
     # The shift from the head is less than half an object at a distance of 1, and more at 2 and 3.
@@ -149,7 +149,7 @@ def test_observer_lapses_at_the_given_rate() -> None:
     assert trials["correct"].mean() == pytest.approx(1 - 0.3 / 2, abs=4 * 0.36 / np.sqrt(len(trials)))
 
 
-def test_observer_noise_grows_with_proximity_and_side_view() -> None:
+def test_observer_accuracy_decreases_with_proximity_and_in_side_views() -> None:
     observer = Observer("eye", noise=0.3, closeness=0.6, side=0.6, lapse=0)
     trials = with_measures(simulate(observer, DESIGN).frame)
     near = trials.group_by("proximity").agg(pl.col("correct").mean()).sort("proximity")["correct"].to_list()
@@ -158,7 +158,7 @@ def test_observer_noise_grows_with_proximity_and_side_view() -> None:
     assert all(trials.filter(view=view)["correct"].mean() < front for view in ("left", "right"))  # type: ignore[operator]
 
 
-def test_stimulus_noise_is_shared_by_the_trials_of_a_photo() -> None:
+def test_observer_stimulus_noise_is_equal_in_all_trials_of_a_photo() -> None:
     observer = Observer("eye", noise=0, stimulus_noise=0.6, lapse=0)
     each = simulate(observer, DESIGN).frame.group_by("stimulus_id").agg(pl.col("choice").n_unique())
     assert (each["choice"] == 1).all()
@@ -171,7 +171,7 @@ def test_simulate_with_the_same_seed_gives_the_same_trials() -> None:
     assert one["prompt_id"].n_unique() == 16
 
 
-def test_invalid_observer_or_prompts_is_an_error() -> None:
+def test_observer_with_invalid_fields_and_simulate_without_prompts_are_errors() -> None:
     for wrong, where in (
         ({"cue": "ear"}, "unknown-name"),
         ({"cue": "eye", "weight": 2}, "invalid-option:weight"),

@@ -22,7 +22,7 @@ def written(folder: Path, *rows: str, header: str = HEADER) -> Path:
     return path
 
 
-def test_read_stimuli_parses_our_format_and_what_write_stimuli_writes(tmp_path: Path) -> None:
+def test_read_stimuli_parses_the_standard_columns_and_round_trips_with_write_stimuli(tmp_path: Path) -> None:
     path = written(tmp_path, "a, front ,1,cup + pen,cup,,,", "b,left,3,cup+pen+key,pen,key,0.1 0.2;;0.5 1,incongruent")
     one, other = read_stimuli(path)
     assert (one.objects, one.condition, one.gaze, one.head) == (("cup", "pen"), "natural", 0, None)
@@ -33,7 +33,7 @@ def test_read_stimuli_parses_our_format_and_what_write_stimuli_writes(tmp_path: 
     assert read_stimuli(tmp_path / "again.csv") == stimuli
 
 
-def test_read_stimuli_parses_the_columns_of_the_study(tmp_path: Path) -> None:
+def test_read_stimuli_parses_the_columns_of_the_published_study_files(tmp_path: Path) -> None:
     header = "Stimulus_ID,Angle,Proximity,n_candidates,Candidates,Actor,label,list_id,Site,HeadTarget,DistEyeHead,"
     header += "option1_x,option1_y,option2_x,option2_y,option3_x,option3_y\n"
     rows = (
@@ -46,7 +46,7 @@ def test_read_stimuli_parses_the_columns_of_the_study(tmp_path: Path) -> None:
     assert (check.condition, check.attention_check, check.points) == ("incongruent", True, None)
 
 
-def test_read_stimuli_reports_all_problems_with_line_numbers_and_groups_repeated_ones(tmp_path: Path) -> None:
+def test_read_stimuli_reports_all_problems_with_line_numbers_and_groups_repeated_problems(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         "a,up,1,cup+pen,cup,,,",
@@ -112,7 +112,7 @@ def test_stimulus_with_invalid_fields_is_an_error() -> None:
             Stimulus.model_validate({**right, field: value})
 
 
-def test_factorial_design_has_the_shape_of_the_main_study() -> None:
+def test_factorial_design_has_1368_stimuli_with_the_object_sets_and_conditions_of_the_main_study() -> None:
     design = factorial_design()
     assert len(design) == 1368
     assert len({one.stimulus_id for one in design}) == 1368
@@ -122,7 +122,7 @@ def test_factorial_design_has_the_shape_of_the_main_study() -> None:
 
 
 @pytest.mark.real
-def test_read_stimuli_of_the_main_study_has_the_published_design_and_distances(gaze_data: Path) -> None:
+def test_read_stimuli_of_the_main_study_returns_the_published_design_and_eye_head_distances(gaze_data: Path) -> None:
     stimuli = read_stimuli(gaze_data / "stimuli_main.csv")
     kept = [one for one in stimuli if not one.attention_check]
     assert (len(stimuli), len(kept)) == (1366, 1360)
@@ -146,7 +146,7 @@ def test_read_stimuli_of_the_main_study_has_the_published_design_and_distances(g
 
 
 @pytest.mark.real
-def test_read_stimuli_of_the_pilot_has_900_natural_photos(gaze_data: Path) -> None:
+def test_read_stimuli_of_the_pilot_returns_900_natural_photos(gaze_data: Path) -> None:
     stimuli = read_stimuli(gaze_data / "stimuli_1743457603.csv")
     assert sum(not one.attention_check for one in stimuli) == 900
     assert {one.condition for one in stimuli} == {"natural"}

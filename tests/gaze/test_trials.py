@@ -39,21 +39,21 @@ def problems(path: Path, stimuli: tuple[Stimulus, ...] = ()) -> list[tuple[str, 
     return [(problem.code, problem.line, problem.field, problem.found) for problem in caught.value.problems]
 
 
-def test_read_trials_takes_photo_details_from_the_trials_file(tmp_path: Path) -> None:
+def test_read_trials_without_stimuli_reads_photo_details_from_the_trials_file(tmp_path: Path) -> None:
     rows = ("m,b,1,incongruent,left,2,cup+pen+key,cup,key,pen", "m,a,1,natural,front,1,cup+pen,pen,,")
     trials = read_trials(written(tmp_path, HEADER, *rows))
     found = trials.frame.select("n_objects", "gaze", "head", "choice", "condition").rows()
     assert found == [(3, 0, 2, 1, "incongruent"), (2, 1, None, None, "natural")]
 
 
-def test_read_trials_with_stimuli_needs_only_choices(tmp_path: Path) -> None:
+def test_read_trials_with_stimuli_needs_only_the_columns_stimulus_id_and_choice(tmp_path: Path) -> None:
     trials = read_trials(written(tmp_path, "stimulus_id,choice", "b,key", "a,pen", "c,cup"), PHOTOS)
     found = trials.frame.select("respondent", "prompt_id", "scene", "choice").rows()
     assert found == [("model-x", "base", "room", 2), ("model-x", "base", None, 1)]
     assert trials.n_checks == 1
 
 
-def test_write_trials_and_read_trials_round_trip(tmp_path: Path) -> None:
+def test_write_trials_and_read_trials_round_trip_keeps_the_trials_and_digest(tmp_path: Path) -> None:
     design = factorial_design()
     trials = simulate(Observer("coin", lapse=0.2), design, prompts=3)
     write_trials(trials, tmp_path / "trials.csv")
@@ -74,7 +74,7 @@ def test_trials_digest_depends_on_content_but_not_on_row_order(tmp_path: Path) -
     assert read_trials(changed).digest() != read_trials(tmp_path / "one.csv").digest()
 
 
-def test_make_trials_equals_read_trials_and_checks_names(tmp_path: Path) -> None:
+def test_make_trials_equals_read_trials_and_raises_option_error_for_an_unknown_photo_or_choice(tmp_path: Path) -> None:
     records = [
         Trial(respondent="m", stimulus_id="b", choice="key", participant="p1", response_time=1.5),
         Trial(respondent="m", stimulus_id="a", participant="p1"),
@@ -106,7 +106,7 @@ def test_read_trials_reports_all_problems_with_line_numbers(tmp_path: Path) -> N
     assert empty[:3] == ("invalid-value", 5, "gaze_target")
 
 
-def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: Path) -> None:
+def test_read_trials_reports_duplicate_trials_and_conflicting_photo_details(tmp_path: Path) -> None:
     of_two_people = written(tmp_path, "stimulus_id,choice,participant", "a,cup,1", "a,cup,2")
     assert len(read_trials(of_two_people, PHOTOS).frame) == 2
     path = written(
@@ -122,7 +122,7 @@ def test_read_trials_reports_duplicate_trials_and_conflicting_photos(tmp_path: P
     assert conflict == ("incompatible-data", 4, "proximity", "'2'")
 
 
-def test_read_trials_that_contradict_the_stimuli_is_an_error(tmp_path: Path) -> None:
+def test_read_trials_of_a_file_that_contradicts_the_stimuli_is_an_error(tmp_path: Path) -> None:
     rows = ("m,a,1,,front,1,cup + pen,pen,,cup", "m,b,1,,left,1,cup+pen+key,cup,key,cup", "m,z,1,,left,1,,,,")
     assert problems(written(tmp_path, HEADER, *rows), PHOTOS) == [
         ("invalid-value", 3, "proximity", "'1'"),
@@ -145,12 +145,14 @@ def test_read_trials_that_contradict_the_stimuli_is_an_error(tmp_path: Path) -> 
         (HEADER.replace(",", ";"), "m;a", "missing-column:stimulus_id"),
     ],
 )
-def test_read_trials_with_wrong_columns_is_an_error(tmp_path: Path, header: str, row: str, where: str) -> None:
+def test_read_trials_with_missing_duplicate_or_unknown_columns_is_an_error(
+    tmp_path: Path, header: str, row: str, where: str
+) -> None:
     with raises(InputError, where):
         read_trials(written(tmp_path, header, row))
 
 
-def test_read_trials_of_a_file_that_is_not_utf8_or_a_folder_is_an_error(tmp_path: Path) -> None:
+def test_read_trials_of_a_folder_or_of_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
     for content in ("\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3):
         (tmp_path / "t.csv").write_bytes(content)
         with raises(InputError, "unreadable-file:file"):

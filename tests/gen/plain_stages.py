@@ -24,7 +24,7 @@ class PlainSettings(StageSettings):
         reject_every: reject each item whose second is a multiple of this.
         fail_at: the seconds at which an item fails.
         break_batch: whether a failing item breaks its batch.
-        break_run: whether the whole stage is broken.
+        break_run: fail for all items: with a `SpotballError` if this is `spotball`, or else with this message.
         seconds: the time per item.
     """
 
@@ -37,7 +37,7 @@ class PlainSettings(StageSettings):
 
 
 class Plain:
-    """Accept items, with their mean as a score."""
+    """Accept items, and store the mean pixel value of each image as its score."""
 
     Settings: ClassVar[type[StageSettings]] = PlainSettings
     packages: ClassVar[tuple[str, ...]] = ("numpy", "no-such-package")

@@ -55,10 +55,11 @@ class Generation:
         return {row[:2]: row for row in rows}
 
     def check_resumes(self, expected: dict[str, bytes], settles: str | None = None) -> None:
-        """Check that the next run repeats no work and gives the files of an undisturbed run.
+        """Check that the next run repeats no work and writes the same files as an uninterrupted run.
 
         Args:
-            settles: the stage that can reject items at the end that it kept before.
+            settles: the stage that makes its final decision at the end of the run, and so may reject items that it
+                accepted earlier; its results are not compared.
         """
         kept = {key: row for key, row in self.stored().items() if key[1] != settles}
         assert self.run().returncode == 1  # d.avi is not a video
@@ -66,7 +67,7 @@ class Generation:
         assert files(self.out) == expected
 
     def undisturbed(self) -> dict[str, bytes]:
-        """Return the files of an undisturbed run in another folder."""
+        """Return the files of an uninterrupted run in another folder."""
         other = replace(self, out=self.out.with_name("undisturbed"))
         done = other.run()
         assert done.returncode == 1, done.stderr
@@ -76,7 +77,7 @@ class Generation:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Generation:
-    """Install the test stages, and write videos of which one is broken."""
+    """Install the test stages, and write four videos, of which one is broken."""
     folder = tmp_path_factory.mktemp("shared")
     runs.write_videos(folder / "videos", {"a": 25, "b": 10, "c": 15})
     (folder / "videos/d.avi").write_bytes(b"no video")

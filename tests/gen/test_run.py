@@ -44,7 +44,7 @@ def run(
     return generate(write_config(tmp_path / f"{name}.toml", **tables), out, retry_failed=retry_failed), out
 
 
-def test_scenes_match_images_boxes_cells_and_outlines(made: Path) -> None:
+def test_scenes_of_a_generated_dataset_match_its_images_boxes_cells_and_outlines(made: Path) -> None:
     scenes = read_scenes(made / "scenes.jsonl")
     assert len(scenes) == 12
     for scene in scenes:
@@ -158,7 +158,7 @@ class TestLedger:
         assert json.loads(packages)["numpy"] == np.__version__
         assert "no-such-package" not in packages
 
-    def test_rejects_store_reason_and_detail_and_steps_count_them(self, tmp_path: Path) -> None:
+    def test_ledger_stores_reason_and_detail_of_rejects_and_steps_count_the_rejects(self, tmp_path: Path) -> None:
         ended, out = run(tmp_path, filter={"reject_every": 2}, detect={"reject_every": 3})
         asked = "SELECT stage, item, reason, detail, scores FROM results WHERE outcome = 'rejected' ORDER BY 1"
         rows = query(out, asked)
@@ -185,7 +185,7 @@ class TestLedger:
         assert "5 that second" in text
 
 
-def test_near_duplicates_across_videos_keep_the_first(tmp_path: Path) -> None:
+def test_near_duplicate_frames_across_videos_are_rejected_except_the_first(tmp_path: Path) -> None:
     (tmp_path / "videos").mkdir()
     for name, shots in {"a": (Shot("play", 3, 1),), "b": (Shot("play", 2, 2), Shot("play", 3, 1))}.items():
         write_match(tmp_path / f"videos/{name}.avi", "synthetic-soccer", shots, width=320, height=180, rate=5)
@@ -210,7 +210,7 @@ def test_duplicate_video_file_is_excluded(tmp_path: Path, videos: Path) -> None:
 
 
 @pytest.mark.usefixtures("videos")
-class TestRefused:
+class TestRefusedChanges:
     def test_changed_configuration_is_an_error_if_it_affects_results(self, tmp_path: Path) -> None:
         _, out = run(tmp_path)
         with raises(OptionError, "different-settings") as error:
@@ -301,7 +301,7 @@ class TestFaults:
         assert ended.written.chosen == 0
         assert sorted(files(out)) == ["funnel.csv", "funnel.svg"]
 
-    def test_settling_stage_decides_after_it_has_scored_all_items(self, tmp_path: Path) -> None:
+    def test_filter_that_keeps_the_better_half_decides_after_all_items_are_scored(self, tmp_path: Path) -> None:
         _, plain = run(tmp_path, "plain")
         scores = {item: json.loads(r)["scores"]["filter"] for item, r in query(plain, "SELECT item, record FROM items")}
         ended, out = run(tmp_path, filter={"kind": "best"})
@@ -310,7 +310,9 @@ class TestFaults:
         steps = {step.stage: (step.kept, dict(step.reasons)) for step in ended.written.steps}
         assert steps["filter"] == (5, {"not of the better half": 5})
 
-    def test_retry_failed_does_not_repeat_failures_of_a_settled_stage(self, tmp_path: Path) -> None:
+    def test_retry_failed_does_not_retry_items_of_a_stage_that_has_made_its_final_decision(
+        self, tmp_path: Path
+    ) -> None:
         settings = {"kind": "best", "fail_at": (1,)}
         ended, out = run(tmp_path, filter=settings)
         before = files(out)

@@ -39,7 +39,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture(scope="session")
 def demo(environment: Callable[[str], Environment], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a work folder with the demo dataset in `demo`, created by an environment without extras, and a video."""
+    """Return a work folder with a video, and the demo dataset in `demo`, created in an environment without extras."""
     folder = tmp_path_factory.mktemp("work")
     write_match(folder / "match.avi", "synthetic-soccer", (Shot("play", 8, 4),))
     source = 'sport = "synthetic-soccer"\npath = "match.avi"\nlicense = "synthetic"'

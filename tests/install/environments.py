@@ -30,7 +30,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> Done:
-    """Run a command to its end, without the Python path and virtual environment of this process."""
+    """Run a command until it ends, without the PYTHONPATH and VIRTUAL_ENV of this process."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     words = [str(word) for word in command]
     return subprocess.run(words, cwd=cwd, env={**kept, **(env or {})}, capture_output=True, text=True, check=False)
@@ -45,7 +45,7 @@ def good(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None =
 
 @dataclass(frozen=True)
 class Environment:
-    """Represent a virtual environment with the wheel.
+    """Represent a virtual environment in which the wheel is installed.
 
     Attributes:
         folder: the folder of the environment.

@@ -28,7 +28,7 @@ def content(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_wheel_contains_only_the_packages_and_data_files_of_each_kind(wheel: Path) -> None:
+def test_wheel_contains_exactly_the_tracked_package_files_with_data_files_of_each_kind(wheel: Path) -> None:
     held = content(wheel)
     ours = {name for name in held if ".dist-info/" not in name}
     assert ours == {name for name in tracked() if name.startswith(PACKAGES)}
@@ -50,7 +50,7 @@ def test_readme_in_the_wheel_metadata_has_no_relative_links(wheel: Path) -> None
     assert [target for target in targets if not target.startswith(("https://", "http://", "#"))] == []
 
 
-def test_sdist_contains_only_tracked_files_and_the_development_files(dist: Path) -> None:
+def test_sdist_contains_only_tracked_files_including_those_for_development(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
@@ -72,7 +72,7 @@ def version(folder: Path) -> str:
     return good(UV, "run", "--isolated", "--no-project", *tools, "hatchling", "version", cwd=folder).strip()
 
 
-def test_version_follows_the_tags_and_commits_of_a_small_repository_with_our_settings(tmp_path: Path) -> None:
+def test_version_of_a_small_repository_follows_its_tags_and_commits_and_is_0_0_without_git(tmp_path: Path) -> None:
     folder = tmp_path / "checkout"
     for package in PACKAGES:
         (folder / package).mkdir(parents=True)
@@ -87,11 +87,11 @@ def test_version_follows_the_tags_and_commits_of_a_small_repository_with_our_set
     git("init", "--quiet")
     git("add", "--all")
     git("commit", "--quiet", "--message", "a commit")
-    # Without a tag, the version is that of a development version with the commit.
+    # Without a tag, the version is a development version that contains the commit hash.
     assert version(folder).startswith(f"0.1.dev1+g{git('rev-parse', '--short', 'HEAD')}")
     git("tag", "v3.2.1")
     assert version(folder) == "3.2.1"
-    # A code host offers an archive of a tag for download, which has no history.
+    # Code hosts offer an archive of a tag for download, which has no Git history.
     git("archive", "--output", str(tmp_path / "a.tar"), "HEAD")
     with tarfile.open(tmp_path / "a.tar") as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")

@@ -28,10 +28,10 @@ INSTALLED = (
 """Sets of extras. Each is installed in a separate environment."""
 
 LARGE = ("local", "ray")
-"""Extras that are only resolved because they are gigabytes large. `make test-all` tests them if installed."""
+"""Extras of several gigabytes, which are resolved but not installed. `make test-all` tests them if installed."""
 
 OWN = ("docs", "dev", "release")
-"""Extras for work on the package. They are installed wherever these tests run."""
+"""Extras for developers of the package. They are installed wherever these tests run."""
 
 BRINGS = {
     "adapters": "httpx stamina PIL filelock google",
@@ -48,21 +48,21 @@ BRINGS = {
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",
 }
-"""Third-party modules that our modules import at import time, by the extra that installs them."""
+"""Third-party modules that our modules import at the top level, by the extra that installs them."""
 
 
 def brought(extras: str) -> set[str]:
     return set(" ".join(BRINGS[extra] for extra in extras.split(",") if extra).split())
 
 
-def test_lists_in_this_module_cover_every_extra() -> None:
+def test_extras_listed_in_this_module_are_exactly_those_of_pyproject() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert {*INSTALLED, *LARGE, *OWN} - {"", "adapters,gen"} == set(extras)
     assert set(BRINGS) == set(extras) - set(OWN)
 
 
 @pytest.mark.parametrize("extras", INSTALLED)
-def test_modules_of_an_extra_can_be_imported_with_it_and_failing_imports_name_an_extra_that_is_not_installed(
+def test_installed_extra_provides_its_modules_and_failed_imports_name_only_extras_that_are_not_installed(
     extras: str, environment: Made, tmp_path: Path
 ) -> None:
     python = (environment(extras).python, "-W", "ignore", "-c")
@@ -74,9 +74,9 @@ def test_modules_of_an_extra_can_be_imported_with_it_and_failing_imports_name_an
         if named:
             assert named[1] not in extras.split(","), f"{module}: {said}"
         else:
-            # An internal module can fail plainly, because the module that imports it reports the extra.
+            # An internal module may fail without naming an extra, because the module that imports it names the extra.
             assert missing in set().union(*map(brought, BRINGS)) - brought(extras), f"{module}: {said}"
-    # In the core, only the compiled version of a metric needs an extra.
+    # In spotball_core, only the compiled version of a metric may fail without an extra.
     core = {module for module in failed if module.startswith("spotball_core.")}
     assert core <= {"spotball_core.metrics.transport_numba"}
 
@@ -121,7 +121,7 @@ def test_version_is_the_same_in_wheel_command_package_and_report(environment: Ma
         ("ray", "score demo --engine ray"),
     ],
 )
-def test_missing_extra_prints_one_error_line_and_exits_with_2(
+def test_command_without_its_extra_prints_one_error_line_and_exits_with_2(
     extra: str, command: str, environment: Made, demo: Path
 ) -> None:
     (demo / "a.eval").touch()
@@ -151,7 +151,7 @@ def test_missing_extra_prints_one_error_line_and_exits_with_2(
         ("adapters,gen", "run demo --provider baseline --model uniform --prompt base --out more", "more/run.sqlite"),
     ],
 )
-def test_command_runs_with_its_extra(
+def test_command_with_its_extra_succeeds_and_writes_its_output(
     extras: str, command: str, makes: str | None, environment: Made, demo: Path
 ) -> None:
     done = environment(extras).spotball(*command.split(), cwd=demo)
@@ -159,7 +159,7 @@ def test_command_runs_with_its_extra(
     assert (demo / makes).stat().st_size > 0 if makes else done.stdout
 
 
-def test_study_serve_answers_and_stops_on_sigterm(environment: Made, tmp_path: Path) -> None:
+def test_study_serve_answers_a_request_and_exits_with_0_on_sigterm(environment: Made, tmp_path: Path) -> None:
     command = [str(environment("study").folder / "bin/spotball"), "study", "serve", "--demo", "--port", "0"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as server:
@@ -174,7 +174,9 @@ def test_study_serve_answers_and_stops_on_sigterm(environment: Made, tmp_path: P
     assert server.returncode == 0
 
 
-def test_pip_installs_the_wheel(wheel: Path, demo: Path, tmp_path: Path) -> None:
+def test_pip_installs_the_wheel_without_conflicts_and_the_score_command_succeeds(
+    wheel: Path, demo: Path, tmp_path: Path
+) -> None:
     """Install the wheel as a user does, with only Python and pip."""
     good(sys.executable, "-m", "venv", tmp_path / "venv")
     good(tmp_path / "venv/bin/python", "-m", "pip", "install", "--quiet", wheel)
@@ -184,7 +186,7 @@ def test_pip_installs_the_wheel(wheel: Path, demo: Path, tmp_path: Path) -> None
     assert good(installed.python, "-m", "pip", "check") == "No broken requirements found.\n"
 
 
-def test_pip_resolves_several_extras(wheel: Path, tmp_path: Path) -> None:
+def test_pip_resolves_two_extras_together_including_their_dependencies(wheel: Path, tmp_path: Path) -> None:
     wanted = f"spotball-core[adapters,gen] @ {wheel.as_uri()}"
     report = tmp_path / "report.json"
     pip = (sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet")
@@ -194,7 +196,7 @@ def test_pip_resolves_several_extras(wheel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", LARGE)
-def test_large_extra_resolves(extra: str, wheel: Path, tmp_path: Path) -> None:
+def test_uv_resolves_a_large_extra_including_its_dependencies(extra: str, wheel: Path, tmp_path: Path) -> None:
     (tmp_path / "wanted.in").write_text(f"spotball-core[{extra}] @ {wheel.as_uri()}\n", encoding="utf-8")
     resolved = good(UV, "pip", "compile", "--quiet", "--python", sys.executable, tmp_path / "wanted.in")
     names = {line.split("==")[0] for line in resolved.splitlines() if "==" in line}

@@ -69,7 +69,7 @@ def load(name: str, file: str) -> ModuleType:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of a dataset, which VLMEvalKit finds through a variable."""
+    """Return the folder of a dataset, and name it in the environment variable that our VLMEvalKit class reads."""
     folder = dataset(tmp_path / "data", images=3)
     monkeypatch.setenv("LMUData", str(tmp_path / "lmu"))
     monkeypatch.setenv("SPOTBALL_DATASET", str(folder))
@@ -78,14 +78,14 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def utils(data: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Return the functions of the task for lmms-eval, and change to the folder of a dataset."""
+    """Return the module of the lmms-eval task, and make the folder of a dataset the current directory."""
     monkeypatch.chdir(data)
     return load("spotball_lmms_utils", "lmms_eval/utils.py")
 
 
 @pytest.fixture
 def made(data: Path) -> Any:
-    """Return the dataset of VLMEvalKit, which is not on PyPI."""
+    """Return our VLMEvalKit dataset. Skip the test if VLMEvalKit, which is not on PyPI, is not installed."""
     reason = "VLMEvalKit is not installed: see https://github.com/open-compass/VLMEvalKit"
     pytest.importorskip("vlmeval.dataset.image_base", reason=reason)
     return load("spot_the_ball", "vlmevalkit/spot_the_ball.py").SpotTheBall("SpotTheBall_base")
@@ -95,7 +95,7 @@ def docs() -> list[dict[str, str]]:
     return [{"text": line} for line in Path("scenes.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def test_question_and_picture_belong_to_the_scene_and_prompt(utils: ModuleType) -> None:
+def test_lmms_eval_question_picture_and_ball_cells_match_the_scene_and_prompt(utils: ModuleType) -> None:
     (first, *_) = docs()
     scene = json.loads(first["text"])
     (picture,) = utils.picture(first)
@@ -105,7 +105,7 @@ def test_question_and_picture_belong_to_the_scene_and_prompt(utils: ModuleType) 
     assert utils.ball_cells(first) == ",".join(scene["ball_cells"])
 
 
-def test_metrics_equal_those_of_score(utils: ModuleType) -> None:
+def test_lmms_eval_metrics_equal_the_mean_over_sports_of_those_of_score(utils: ModuleType) -> None:
     replies = [["Cell: C2", "Cell: A1"], [["Cell: B3"], ["no idea"]], ["Cell: F9"]]
     answered = [utils.answers(doc, said)["spotball_accuracy"] for doc, said in zip(docs(), replies, strict=True)]
     assert [one["cells"] for one in answered] == [["C2", "A1"], ["B3", None], ["F9"]]
@@ -124,7 +124,9 @@ def test_metrics_equal_those_of_score(utils: ModuleType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_task_runs_in_lmms_eval_and_parse_files_reads_its_samples(repeats: int, data: Path, tmp_path: Path) -> None:
+def test_lmms_eval_task_gives_the_metrics_of_score_and_parse_files_reads_its_samples(
+    repeats: int, data: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: pip install lmms-eval")
     command = [sys.executable, "-c", PROGRAM, str(data), str(FOLDER / "lmms_eval"), str(tmp_path / "out"), str(repeats)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

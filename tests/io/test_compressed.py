@@ -25,7 +25,7 @@ TABLE = b"image,cell\n0,D4\n1,D5\n2,D6\n3,D7\n"
 
 
 @pytest.mark.parametrize(("name", "content"), [("mine.jsonl", LINES), ("mine.ndjson", LINES), ("mine.csv", TABLE)])
-def test_compressed_file_gives_the_same_scores_as_the_plain_one(name: str, content: bytes, tmp_path: Path) -> None:
+def test_score_of_a_compressed_file_equals_score_of_the_plain_file(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(content))
     plain, packed = (score(str(tmp_path / file), SCENES, bootstrap=0) for file in (name, f"{name}.gz"))
@@ -41,7 +41,7 @@ def test_score_reads_responses_from_standard_input(content: bytes, monkeypatch: 
     assert (group.respondent, group.metrics["accuracy"].value) == ("stdin", 0.25)
 
 
-def test_errors_and_warnings_name_the_compressed_file(tmp_path: Path) -> None:
+def test_errors_and_warnings_about_a_compressed_file_name_the_compressed_file(tmp_path: Path) -> None:
     file = tmp_path / "a.csv.gz"
     file.write_bytes(gzip.compress(b"image,cell\n0,D4\n7,D5\n"))
     with raises(InputError, "unknown-image:image:3"):
@@ -53,7 +53,7 @@ def test_errors_and_warnings_name_the_compressed_file(tmp_path: Path) -> None:
     assert {problem.file for problem in counts.warnings} == {str(file)}
 
 
-def test_compressed_responses_in_a_dataset_folder_are_read(tmp_path: Path) -> None:
+def test_score_of_a_dataset_folder_reads_compressed_responses(tmp_path: Path) -> None:
     (tmp_path / "scenes.jsonl").write_text("".join(s.model_dump_json() + "\n" for s in SCENES), encoding="utf-8")
     (tmp_path / "responses-a.jsonl").write_bytes(LINES)
     (tmp_path / "responses-b.csv.gz").write_bytes(gzip.compress(TABLE))
@@ -61,7 +61,9 @@ def test_compressed_responses_in_a_dataset_folder_are_read(tmp_path: Path) -> No
     assert [group.respondent for group in report.groups] == ["responses-a", "responses-b"]
 
 
-def test_invalid_missing_or_too_large_compressed_file_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_score_of_an_invalid_missing_or_too_large_compressed_file_raises_input_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(b"plain")
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(LINES)[:-9])
     (tmp_path / "large.jsonl.gz").write_bytes(gzip.compress(LINES))
@@ -80,7 +82,7 @@ def test_invalid_missing_or_too_large_compressed_file_raises(tmp_path: Path, mon
     assert score(str(tmp_path / "large.jsonl.gz"), SCENES, bootstrap=0).groups
 
 
-def test_temporary_files_are_removed_after_use(tmp_path: Path) -> None:
+def test_plain_files_removes_its_temporary_files_after_use(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(LINES))
     with plain_files([tmp_path / "a.jsonl.gz"]) as (plain,):
         assert plain.read_bytes() == LINES

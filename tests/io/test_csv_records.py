@@ -39,7 +39,7 @@ class TestWholeFiles:
         bom=st.booleans(),
         ends=st.booleans(),
     )
-    def test_record_lines_and_blank_records_equal_a_plain_count_and_polars(
+    def test_record_lines_and_blank_records_equal_a_plain_count_of_the_lines_and_the_rows_of_polars(
         self, records: list[tuple[list[str], list[str]]], before: list[str], newline: str, bom: bool, ends: bool
     ) -> None:
         text = "".join(blank + newline for blank in before) + "a,b,c" + newline
@@ -69,7 +69,7 @@ class TestWholeFiles:
             assert [row[1:] for row in rows if row[0] not in blank] == [tuple(fields) for _, fields in records]
 
     @pytest.mark.usefixtures("block_size")
-    def test_record_lines_of_long_records_are_right_and_omit_missing_ones(self, tmp_path: Path) -> None:
+    def test_record_lines_of_long_records_are_correct_and_omit_records_that_do_not_exist(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         long = "x\n" * 500 + '"quoted", too'
         path.write_text("a,b\n" + record([long, "1"], "\n") + "2,3\n", encoding="utf-8")
@@ -97,7 +97,9 @@ class TestBrokenFiles:
             ('"a,b\n1,2\n', [1], QUOTE),
         ],
     )
-    def test_broken_file_reports_line_and_cause(self, tmp_path: Path, text: str, lines: list[int], found: str) -> None:
+    def test_read_layout_of_a_broken_file_reports_lines_and_cause(
+        self, tmp_path: Path, text: str, lines: list[int], found: str
+    ) -> None:
         path = tmp_path / "a.csv"
         path.write_text(text, encoding="utf-8")
         layout = read_layout(path)
@@ -105,7 +107,7 @@ class TestBrokenFiles:
         assert layout.problems[0].found.startswith(found)
 
     @pytest.mark.usefixtures("block_size")
-    def test_repeated_cause_is_one_problem_with_a_count(self, tmp_path: Path) -> None:
+    def test_read_layout_reports_a_repeated_cause_as_one_problem_with_a_count(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text("a,b\n" + "1,2\n1,2,3\n" * 50, encoding="utf-8")
         (problem,) = read_layout(path).problems

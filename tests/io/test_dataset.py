@@ -42,7 +42,9 @@ def test_read_dataset_with_given_scenes_ignores_scenes_of_the_folder(tmp_path: P
     assert [one.image for one in read_dataset(folder, other).scenes] == ["7"]
 
 
-def test_read_dataset_of_different_scenes_of_one_image_or_of_a_file_given_twice_raises(tmp_path: Path) -> None:
+def test_read_dataset_with_different_scenes_of_one_image_and_read_counts_with_a_file_given_twice_raise_input_error(
+    tmp_path: Path,
+) -> None:
     one = dataset(tmp_path / "one", scenes("1"), a=[ROW])
     two = dataset(tmp_path / "two", [scene("1", ball_cells=("D5",))], b=[ROW])
     with raises(InputError, "duplicate:image"):
@@ -52,7 +54,7 @@ def test_read_dataset_of_different_scenes_of_one_image_or_of_a_file_given_twice_
         read_counts(read.response_files, read.scenes)
 
 
-def test_read_dataset_and_response_files_without_sources_responses_or_scenes_raise(tmp_path: Path) -> None:
+def test_read_dataset_and_response_files_without_sources_responses_or_scenes_raise_errors(tmp_path: Path) -> None:
     for read in (read_dataset, response_files):
         with raises(OptionError, "no-data"):
             read([])

@@ -1,4 +1,4 @@
-"""Test records from JSON files, dictionaries, mappings and Hugging Face datasets: they count like JSON Lines."""
+"""Test that records in JSON, dictionaries, mappings and Hugging Face datasets give the same counts as JSON Lines."""
 
 from __future__ import annotations
 
@@ -44,11 +44,13 @@ def fails(source: Any) -> InputError:
 
 
 class TestJsonFiles:
-    def test_read_counts_list_of_records_equals_json_lines(self, tmp_path: Path) -> None:
+    def test_read_counts_of_a_json_list_of_records_equals_that_of_json_lines(self, tmp_path: Path) -> None:
         lines = write_jsonl(tmp_path / "a.jsonl", RECORDS)
         assert read_counts(written(tmp_path / "a.json", RECORDS), KNOWN) == read_counts(lines, KNOWN)
 
-    def test_read_counts_mapping_gives_one_answer_per_value_and_ignores_a_byte_order_mark(self, tmp_path: Path) -> None:
+    def test_read_counts_of_a_json_mapping_counts_each_answer_and_ignores_a_byte_order_mark(
+        self, tmp_path: Path
+    ) -> None:
         answers = {"1": "D5", "2": None, "3": ["D5", "E5", "D5"], "4": {"D5": 0.5, "D6": 0.5}}
         (tmp_path / "gemini.json").write_text(json.dumps(answers), encoding="utf-8-sig")
         counts = read_counts(tmp_path / "gemini.json", KNOWN)
@@ -56,7 +58,9 @@ class TestJsonFiles:
         of_3_and_4 = {("3", 34): 2.0, ("3", 44): 1.0, ("4", 34): 0.5, ("4", 35): 0.5}
         assert answers_of(counts) == {("1", 34): 1.0, ("2", None): 1.0, **of_3_and_4}
 
-    def test_read_counts_wrong_record_or_a_report_of_scores_is_named(self, tmp_path: Path) -> None:
+    def test_read_counts_of_json_with_an_invalid_record_or_a_score_report_raises_an_error_that_names_it(
+        self, tmp_path: Path
+    ) -> None:
         path = written(tmp_path / "a.json", [*RECORDS, {"image": "9", "cell": "D5"}])
         (problem,) = fails(path).problems
         assert (problem.file, problem.line, problem.field, problem.found) == (str(path), 6, "image", "'9'")
@@ -95,13 +99,15 @@ class TestJsonFiles:
             ('{"1": "é"}', None, "file"),
         ],
     )
-    def test_read_counts_other_content_raises(self, tmp_path: Path, text: str, line: int | None, field: str) -> None:
+    def test_read_counts_of_invalid_json_content_raises_an_error_with_line_and_field(
+        self, tmp_path: Path, text: str, line: int | None, field: str
+    ) -> None:
         path = tmp_path / "a.json"
         path.write_text(text, encoding="latin-1")
         (problem,) = fails(path).problems
         assert (problem.file, problem.line, problem.field) == (str(path), line, field)
 
-    def test_read_dataset_folder_reads_responses_json(self, tmp_path: Path) -> None:
+    def test_read_dataset_of_a_folder_finds_json_responses_and_ignores_json_parse_records(self, tmp_path: Path) -> None:
         folder = dataset(tmp_path / "set", KNOWN, a=[{"image": "1", "cell": "D5"}])
         written(folder / "responses-b.json", {"1": "D5"})
         written(folder / "parsing.responses-b.json", {"parse_policy": "strict"})
@@ -126,22 +132,24 @@ class TestMappings:
             (np.array(["D5", "D6"]), {34: 1.0, 35: 1.0}),
         ],
     )
-    def test_read_counts_mapping_answer_counts(self, answer: object, expected: dict[int | None, float]) -> None:
+    def test_read_counts_of_a_mapping_reads_every_form_of_answer(
+        self, answer: object, expected: dict[int | None, float]
+    ) -> None:
         counts = read_counts({"1": answer, 2: "A1"}, KNOWN)
         assert answers_of(counts) == {**{("1", cell): n for cell, n in expected.items()}, ("2", 0): 1.0}
 
-    def test_read_counts_tensor_of_probabilities_counts(self) -> None:
+    def test_read_counts_of_a_torch_tensor_of_probabilities_finds_its_cell(self) -> None:
         torch = pytest.importorskip("torch")
         heat = torch.zeros(6, 10, requires_grad=True) + torch.eye(60)[34].reshape(6, 10)
         for answers in ({"1": heat}, [{"image": 1, "probabilities": heat}]):
             assert answers_of(read_counts(answers, KNOWN)) == {("1", 34): 1.0}
 
-    def test_read_counts_empty_mapping_raises(self) -> None:
+    def test_read_counts_of_an_empty_mapping_raises_input_error(self) -> None:
         assert fails({}).code == "no-data"
 
 
 class TestDictionaries:
-    def test_read_counts_values_of_several_types_are_read_as_text(self) -> None:
+    def test_read_counts_of_dictionaries_reads_values_of_several_types_as_text(self) -> None:
         rows: list[Mapping[str, Any]] = [
             {"image": 1, "cell": "D5", "sample": 1},
             {"image": "2", "cell": float("nan"), "sample": "1"},
@@ -149,7 +157,7 @@ class TestDictionaries:
         ]
         assert answers_of(read_counts(rows, KNOWN)) == {("1", 34): 1.0, ("2", None): 1.0, ("3", 35): 1.0}
 
-    def test_read_counts_distributions_of_several_forms_are_read(self) -> None:
+    def test_read_counts_of_dictionaries_reads_distributions_in_several_forms(self) -> None:
         forms: list[Any] = [{"D5": 1}, np.eye(60)[34], np.eye(60)[34].reshape(6, 10).tolist(), None]
         rows = [{"image": n, "probabilities": form} for n, form in enumerate(forms, start=1)]
         counts = read_counts(rows, KNOWN)
@@ -171,7 +179,9 @@ class TestDictionaries:
         ([{"image": "2", "cell": "D5"}, {"image": 10**30, "cell": "D5"}], 2, "image"),
     ],
 )
-def test_read_counts_wrong_value_is_named_by_record(source: Any, line: int | None, field: str) -> None:
+def test_read_counts_of_records_with_an_invalid_value_raises_an_error_that_names_record_and_field(
+    source: Any, line: int | None, field: str
+) -> None:
     (problem,) = fails(source).problems
     assert (problem.file, problem.line, problem.field) == ("records", line, field)
 
@@ -183,14 +193,14 @@ class TestScores:
         {"image": "3", "respondent": "m", "cell": "D6", "note": "a column that is not read"},
     ]
 
-    def test_dictionaries_give_the_same_scores_as_a_file(self, tmp_path: Path) -> None:
+    def test_score_of_dictionaries_equals_score_of_a_csv_file(self, tmp_path: Path) -> None:
         file = tmp_path / "m.csv"
         file.write_text("image,respondent,cell\n1,m,D5\n2,m,\n3,m,D6\n", encoding="utf-8")
         from_file, from_rows = score(str(file), KNOWN, bootstrap=0), score(self.ROWS, KNOWN, bootstrap=0)
         assert from_rows.groups == from_file.groups
         assert from_rows.groups[0].n_unparsed == 1
 
-    def test_hugging_face_dataset_gives_the_same_scores_as_dictionaries(self) -> None:
+    def test_score_of_a_hugging_face_dataset_equals_score_of_dictionaries(self) -> None:
         datasets = pytest.importorskip("datasets", reason="needs datasets, which `make .venv/.all` installs")
         dataset = datasets.Dataset.from_list([{**row, "note": ""} for row in self.ROWS])
         assert score(dataset, KNOWN, bootstrap=0).groups == score(self.ROWS, KNOWN, bootstrap=0).groups
@@ -216,14 +226,14 @@ class TestScores:
 
 
 class TestSports:
-    def test_read_counts_response_without_sport_gets_the_sport_of_its_image_or_all(self) -> None:
+    def test_read_counts_of_a_response_without_a_sport_uses_the_sport_of_its_image(self) -> None:
         response = Response(image="1", respondent="m", kind="model", cell="D5")
         assert read_counts([response], KNOWN).table["sport"].to_list() == ["soccer"]
         known = [Scene(image=image, grid=Grid.standard()) for image in ("1", "2")]
         other = Response(sport="all", image="2", respondent="m", kind="model", cell="D5")
         assert read_counts([response, other], known).table["sport"].to_list() == ["all", "all"]
 
-    def test_read_counts_sport_missing_from_the_ground_truth_raises(self) -> None:
+    def test_read_counts_of_a_sport_that_is_missing_from_the_ground_truth_raises_input_error(self) -> None:
         known = [Scene(image="1", grid=Grid.standard())]
         with pytest.raises(InputError) as error:
             read_counts([{"image": "1", "sport": "soccer", "cell": "D5"}], known)
@@ -232,7 +242,7 @@ class TestSports:
         assert "`sport`" in problem.fix
 
 
-def test_text_of_infinite_number_is_text() -> None:
+def test_text_of_an_infinite_number_is_inf() -> None:
     assert text_of(float("inf")) == "inf"
 
 

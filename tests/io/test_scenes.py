@@ -58,7 +58,7 @@ SCENES = st.builds(
 class TestRoundTrip:
     @settings(max_examples=examples(40))
     @given(st.lists(SCENES, min_size=1, max_size=4, unique_by=lambda one: one.key))
-    def test_written_scenes_are_read_back_equal(self, known: list[Scene]) -> None:
+    def test_read_scenes_returns_the_scenes_that_write_scenes_wrote(self, known: list[Scene]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "scenes.jsonl")
             write_scenes(known, path)
@@ -81,12 +81,14 @@ class TestRoundTrip:
             LINE.replace('"163"', "163"),
         ],
     )
-    def test_read_scenes_accepts_blank_lines_line_endings_and_byte_order_mark(self, tmp_path: Path, text: str) -> None:
+    def test_read_scenes_accepts_blank_lines_any_line_endings_and_a_byte_order_mark(
+        self, tmp_path: Path, text: str
+    ) -> None:
         path = tmp_path / "scenes.jsonl"
         path.write_bytes(text.encode())
         assert [one.key for one in read_scenes(path)] == [("soccer", "163")]
 
-    def test_unicode_line_separators_do_not_end_a_line(self, tmp_path: Path) -> None:
+    def test_read_scenes_does_not_end_a_line_at_a_unicode_line_separator(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE.replace("163", "a\u2028b\u0085c"))
         assert fails(path, "invalid-value:image:1").found == '"a\\u2028b\\u0085c"'
 
@@ -107,7 +109,7 @@ class TestErrors:
             (LINE.replace("}}", '},"ball_box":[0,0,1]}'), "missing-value:ball_box.3:4", ""),
         ],
     )
-    def test_invalid_scene_reports_line_field_and_value(
+    def test_read_scenes_of_an_invalid_scene_reports_line_field_and_value(
         self, tmp_path: Path, line: str, where: str, found: str
     ) -> None:
         path = written(tmp_path, "", LINE.replace("163", "1"), " ", line, LINE.replace("163", "2"))
@@ -115,14 +117,16 @@ class TestErrors:
         assert found.removesuffix('"') in problem.found.replace("\\", "")
         assert problem.expected
 
-    def test_cell_outside_the_grid_or_duplicate_image_is_an_error(self, tmp_path: Path) -> None:
+    def test_read_scenes_with_a_cell_outside_the_grid_or_a_duplicate_image_is_an_error(self, tmp_path: Path) -> None:
         path = written(tmp_path, LINE.replace("}}", '},"ball_cells":["G1"]}'))
         assert "'G1'" in str(fails(path, "invalid-value:line:1"))
         problem = fails(written(tmp_path, LINE, "", LINE), "duplicate:image:3")
         assert "soccer/163" in problem.found
         assert re.findall(r"\d+", problem.found) == ["163", "1"]
 
-    def test_repeated_cause_is_one_problem_and_reading_stops_after_ten_thousand(self, tmp_path: Path) -> None:
+    def test_read_scenes_reports_a_repeated_cause_once_and_stops_after_ten_thousand_problems(
+        self, tmp_path: Path
+    ) -> None:
         problem = fails(written(tmp_path, *(["{"] * 25)), "invalid-value:line:1")
         assert (problem.count, problem.lines) == (25, (1, 2, 3, 4, 5))
         with pytest.raises(InputError) as caught:
@@ -132,24 +136,26 @@ class TestErrors:
 
     @pytest.mark.parametrize("name", ["predictions.csv", "scenes.jsonl"])
     @pytest.mark.parametrize("text", ["image,cell\n163,D5\n164,D6\n", "\ufeffimage;cell\n", '"image","x","y"\n'])
-    def test_csv_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str, text: str) -> None:
+    def test_read_scenes_of_a_csv_file_is_an_error_that_names_the_format(
+        self, tmp_path: Path, name: str, text: str
+    ) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
         problem = fails(tmp_path / name, "wrong-file:file")
         assert "CSV" in problem.found
         assert "--scenes" in problem.fix
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.counts"])
-    def test_parquet_file_as_scenes_is_an_error_that_names_the_format(self, tmp_path: Path, name: str) -> None:
+    def test_read_scenes_of_a_parquet_file_is_an_error_that_names_the_format(self, tmp_path: Path, name: str) -> None:
         pl.DataFrame({"image": ["163"]}).write_parquet(tmp_path / name)
         assert "Parquet" in fails(tmp_path / name, "wrong-file:file").found
 
-    def test_missing_file_folder_or_file_without_scenes_is_an_error(self, tmp_path: Path) -> None:
+    def test_read_scenes_of_a_missing_file_a_folder_or_a_file_without_scenes_is_an_error(self, tmp_path: Path) -> None:
         fails(tmp_path / "no.jsonl", "missing-file:file")
         fails(tmp_path, "wrong-file:file")
         for text in ("", "\n\n", "\ufeff"):
             fails(written(tmp_path, text), "no-data:file")
 
-    def test_file_that_is_compressed_or_not_utf8_is_an_error(self, tmp_path: Path) -> None:
+    def test_read_scenes_of_a_compressed_file_or_of_text_that_is_not_utf8_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "scenes.jsonl"
         # The first invalid byte is named only if the format is unknown.
         for data, named in ((gzip.compress(LINE.encode()), False), (LINE.encode("utf-16"), True)):

@@ -59,7 +59,7 @@ def problems(source: Any, **options: Any) -> tuple[Problem, ...]:
     return error.value.problems
 
 
-# On 640 x 360 pixels, a cell has 64 x 60 pixels. Each row is one image.
+# Each row describes one image of 640 x 360 pixels, in which a cell has 64 x 60 pixels.
 ROWS: list[tuple[Row, tuple[str, ...] | None]] = [
     ({"cell": "D5"}, ("D5",)),
     ({"cell": " 5d "}, ("D5",)),
@@ -79,7 +79,7 @@ ROWS: list[tuple[Row, tuple[str, ...] | None]] = [
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("row", "expected"), ROWS)
-def test_scenes_of_table_reads_each_row(
+def test_scenes_of_a_table_finds_the_ball_cells_in_every_form_of_row(
     tmp_path: Path, format: str, row: Row, expected: tuple[str, ...] | None
 ) -> None:
     (one,) = read([{"image": "7", **row}], format, tmp_path)
@@ -89,13 +89,15 @@ def test_scenes_of_table_reads_each_row(
 
 @pytest.mark.parametrize("format", [".jsonl", ".json", ".parquet", "frame", "records"])
 @pytest.mark.parametrize("name", ["cell", "cells", "ball_cells"])
-def test_scenes_of_list_of_labels_is_one_ball(tmp_path: Path, format: str, name: str) -> None:
+def test_scenes_of_a_column_with_a_list_of_labels_reads_the_list_as_the_cells_of_one_ball(
+    tmp_path: Path, format: str, name: str
+) -> None:
     rows = [{"image": "1", name: ["C2", "c3"]}, {"image": "2", name: []}]
     assert cells(read(rows, format, tmp_path)) == {"1": ("C2", "C3"), "2": None}
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_scenes_of_box_keeps_box(tmp_path: Path, format: str) -> None:
+def test_scenes_of_a_ball_box_keeps_the_box_and_finds_its_cells(tmp_path: Path, format: str) -> None:
     (one,) = read([{"image": "1", "x1": 60.0, "y1": 10.0, "x2": 70.0, "y2": 50.0}], format, tmp_path)
     assert one.ball_box == (60, 10, 70, 50)
     (one,) = read([{"image": "1", "ball_box": [60.0, 10.0, 70.0, 50.0]}], format, tmp_path)
@@ -103,7 +105,7 @@ def test_scenes_of_box_keeps_box(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_scenes_of_rows_with_cell_are_one_ball(tmp_path: Path, format: str) -> None:
+def test_scenes_of_several_rows_per_image_combines_their_cells_into_one_ball(tmp_path: Path, format: str) -> None:
     places = (("soccer", "D3"), ("hockey", "A1"), ("soccer", "C2"))
     known = read([{"sport": sport, "image": "1", "cell": cell} for sport, cell in places], format, tmp_path)
     assert [one.key for one in known] == [("soccer", "1"), ("hockey", "1")]
@@ -111,7 +113,9 @@ def test_scenes_of_rows_with_cell_are_one_ball(tmp_path: Path, format: str) -> N
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_scenes_of_optional_columns_are_read(tmp_path: Path, format: str) -> None:
+def test_scenes_of_a_table_with_optional_columns_reads_them_and_ignores_unknown_columns(
+    tmp_path: Path, format: str
+) -> None:
     same = {"players": [[1.0, 2.0, 30.0, 40.0]], "control": True, "path": "images/1.jpg"}
     row = {"sport": "soccer", "image": "1", "cell": "D5", "width": 800, "height": 600, **same, "note": "not read"}
     (one,) = read([row], format, tmp_path)
@@ -119,7 +123,9 @@ def test_scenes_of_optional_columns_are_read(tmp_path: Path, format: str) -> Non
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_scenes_of_default_grid_applies_to_rows_without_size(tmp_path: Path, format: str) -> None:
+def test_scenes_of_a_table_with_a_grid_option_uses_its_image_size_only_for_rows_without_a_size(
+    tmp_path: Path, format: str
+) -> None:
     rows = [
         {"image": "1", "x": 799.0, "y": 599.0, "width": None, "height": None},
         {"image": "2", "x": 100.0, "y": 50.0, "width": 200, "height": 100},
@@ -130,16 +136,16 @@ def test_scenes_of_default_grid_applies_to_rows_without_size(tmp_path: Path, for
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_scenes_of_named_columns_reads_them(tmp_path: Path, format: str) -> None:
+def test_scenes_of_a_table_with_column_names_reads_the_renamed_columns(tmp_path: Path, format: str) -> None:
     rows = [{"image_id": "7", "gold": "D5", "cell": "A1"}]
     known = read(rows, format, tmp_path, columns={"image": "image_id", "cell": "gold"})
     assert cells(known) == {"7": ("D5",)}
 
 
-def test_scenes_of_names_may_be_missing_from_a_table_or_replace_the_column_cell() -> None:
+def test_scenes_of_a_table_prefers_the_renamed_column_cells_and_needs_all_renamed_columns_unless_shared() -> None:
     names = ColumnNames({"image": "image_id", "cell": "prediction"})
     assert cells(scenes_of([{"image": "1", "cell": "D5"}], columns=names)) == {"1": ("D5",)}
-    # One table has both the predictions and the ground truth.
+    # A table can contain both the predictions and the ground truth.
     rows = [{"image": "1", "respondent": "m", "pred": "A1", "gold": "D5"}]
     assert cells(scenes_of(rows, columns={"cell": "pred", "cells": "gold"})) == {"1": ("D5",)}
     (problem,) = problems([{"image": "1", "gold": "D5"}], columns=ColumnNames({"cell": "prediction"}))
@@ -148,13 +154,13 @@ def test_scenes_of_names_may_be_missing_from_a_table_or_replace_the_column_cell(
         scenes_of([{"image": "1", "cell": "D5"}], columns={"cell": "gold"})
 
 
-def test_scenes_of_numeric_ids_become_text() -> None:
+def test_scenes_of_numeric_image_ids_converts_them_to_text() -> None:
     rows = [{"image": 1, "cell": "D5"}, {"image": 2.0, "cell": "D6"}, {"image": np.int64(3), "cell": "D7"}]
     assert [one.image for one in scenes_of(rows)] == ["1", "2", "3"]
     assert [one.image for one in scenes_of(pl.DataFrame({"image": [1, 2], "cell": ["D5", "D6"]}))] == ["1", "2"]
 
 
-def test_scenes_of_pandas_missing_values_are_unknown() -> None:
+def test_scenes_of_a_pandas_frame_treats_missing_values_as_unknown() -> None:
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"image": [1, 2], "cell": ["D5", None], "width": [800, np.nan], "height": [600, np.nan]})
     known = scenes_of(table)
@@ -163,7 +169,7 @@ def test_scenes_of_pandas_missing_values_are_unknown() -> None:
     assert scenes_of(table.to_dict("records")) == known
 
 
-def test_scenes_of_csv_restores_apostrophes_and_unpacks_it(tmp_path: Path) -> None:
+def test_scenes_of_a_compressed_csv_file_unpacks_it_and_removes_formula_apostrophes(tmp_path: Path) -> None:
     path = tmp_path / "truth.csv.gz"
     path.write_bytes(gzip.compress(b"image,cell\n'=1,D5\n"))
     assert cells(scenes_of(path)) == {"=1": ("D5",)}
@@ -174,7 +180,7 @@ def test_scenes_of_csv_restores_apostrophes_and_unpacks_it(tmp_path: Path) -> No
 
 @settings(max_examples=examples(40))
 @given(st.dictionaries(st.integers(0, 9), st.sets(st.integers(0, 59), max_size=4), min_size=1, max_size=8))
-def test_scenes_of_any_cells_agree_with_scene(images: dict[int, set[int]]) -> None:
+def test_scenes_of_records_or_mappings_of_any_cells_equals_scenes_built_directly(images: dict[int, set[int]]) -> None:
     grid = Grid.standard()
     labels = {image: {grid.labels[cell] for cell in ball} for image, ball in images.items()}
     expected = tuple(Scene(image=image, grid=grid, ball_cells=list(ball)) for image, ball in labels.items())
@@ -202,11 +208,13 @@ def test_scenes_of_any_cells_agree_with_scene(images: dict[int, set[int]]) -> No
         (Scene(image="1", grid=Grid.standard(), ball_cells=["D5"]), ("D5",)),
     ],
 )
-def test_scenes_of_mapping_reads_each_truth(truth: object, expected: tuple[str, ...] | None) -> None:
+def test_scenes_of_a_mapping_finds_the_ball_cells_in_every_form_of_value(
+    truth: object, expected: tuple[str, ...] | None
+) -> None:
     assert cells(scenes_of({"1": truth})) == {"1": expected}
 
 
-def test_scenes_of_json_mapping_reads_it(tmp_path: Path) -> None:
+def test_scenes_of_a_json_file_with_a_mapping_finds_the_ball_cells_of_each_image(tmp_path: Path) -> None:
     path = tmp_path / "truth.json"
     path.write_text('{"1": "D5", "2": ["C2", "C3"], "3": null, "4": {"row": 1, "col": 2}}', encoding="utf-8")
     assert cells(scenes_of(path)) == {"1": ("D5",), "2": ("C2", "C3"), "3": None, "4": ("A2",)}
@@ -215,7 +223,7 @@ def test_scenes_of_json_mapping_reads_it(tmp_path: Path) -> None:
 SCENES = [scene("1"), scene("2", "hockey", size=(800, 600), players=[[0, 0, 9, 9]], ball_box=[1, 1, 9, 9])]
 
 
-def test_scenes_of_scenes_file_equals_read_scenes(tmp_path: Path) -> None:
+def test_scenes_of_a_scenes_file_equals_read_scenes(tmp_path: Path) -> None:
     for name in ("scenes.jsonl", "other.jsonl", "scenes.txt"):
         write_scenes(SCENES, tmp_path / name)
         assert scenes_of(tmp_path / name) == read_scenes(tmp_path / name) == tuple(SCENES)
@@ -232,7 +240,9 @@ def test_scenes_of_scenes_file_equals_read_scenes(tmp_path: Path) -> None:
         ("missing.jsonl", None),
     ],
 )
-def test_scenes_of_broken_scenes_file_raises_like_read_scenes(tmp_path: Path, name: str, content: str | None) -> None:
+def test_scenes_of_a_broken_scenes_file_reports_the_same_problems_as_read_scenes(
+    tmp_path: Path, name: str, content: str | None
+) -> None:
     if content is not None:
         (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError) as error:
@@ -240,7 +250,7 @@ def test_scenes_of_broken_scenes_file_raises_like_read_scenes(tmp_path: Path, na
     assert problems(tmp_path / name) == error.value.problems
 
 
-def test_scenes_of_scene_like_dictionaries_equals_scenes() -> None:
+def test_scenes_of_dictionaries_with_the_fields_of_scenes_equals_the_scenes() -> None:
     rows = [one.model_dump() for one in SCENES]
     assert scenes_of(rows) == tuple(SCENES)
     assert scenes_of([SCENES[0], rows[1]]) == tuple(SCENES)
@@ -248,7 +258,7 @@ def test_scenes_of_scene_like_dictionaries_equals_scenes() -> None:
     assert scenes_of([outlined.model_dump()]) == (outlined,)
 
 
-def test_scenes_of_scenes_ignores_grid_and_columns_options() -> None:
+def test_scenes_of_scenes_ignores_the_grid_and_columns_options_and_keeps_the_grid_of_each_scene() -> None:
     assert scenes_of(SCENES, grid=Grid(2, 2, 4, 4), columns={"image": "id"}) == tuple(SCENES)
     grid = Grid(2, 2, 4, 4)
     (one,) = scenes_of([{"image": "1", "grid": grid, "ball_cells": ["B2"]}])
@@ -295,7 +305,7 @@ BAD_ROWS: list[tuple[Row, str, str]] = [
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize(("row", "field", "found"), BAD_ROWS)
-def test_scenes_of_wrong_row_reports_line_and_field(
+def test_scenes_of_a_table_with_an_invalid_row_reports_its_line_field_and_value(
     tmp_path: Path, format: str, row: Row, field: str, found: str
 ) -> None:
     good = dict.fromkeys(row) | {"image": "1"}
@@ -319,7 +329,9 @@ def test_scenes_of_wrong_row_reports_line_and_field(
         ([{"image": "1", "cell": "D5", "path": "a"}, {"image": "1", "cell": "D6", "path": "b"}], "path"),
     ],
 )
-def test_scenes_of_repeated_image_raises(tmp_path: Path, format: str, rows: list[Row], field: str) -> None:
+def test_scenes_of_a_table_that_repeats_an_image_raises_an_error_that_names_both_rows(
+    tmp_path: Path, format: str, rows: list[Row], field: str
+) -> None:
     with pytest.raises(InputError) as error:
         read(rows, format, tmp_path)
     (problem,) = error.value.problems
@@ -345,7 +357,7 @@ def test_scenes_of_repeated_image_raises(tmp_path: Path, format: str, rows: list
         ("image;cell", ["header"], None),
     ],
 )
-def test_scenes_of_wrong_columns_suggests_option(
+def test_scenes_of_a_table_with_wrong_columns_names_them_and_suggests_a_likely_columns_option(
     tmp_path: Path, columns: str, fields: list[str], option: str | None
 ) -> None:
     path = tmp_path / "truth.csv"
@@ -379,7 +391,7 @@ def test_scenes_of_wrong_columns_suggests_option(
         ("", None, None, "file"),
     ],
 )
-def test_scenes_of_broken_table_or_path_that_is_not_a_file_raises(
+def test_scenes_of_a_broken_table_or_a_path_that_is_not_a_file_reports_line_and_field(
     tmp_path: Path, name: str, content: str | None, line: int | None, field: str
 ) -> None:
     path = tmp_path / name
@@ -390,23 +402,23 @@ def test_scenes_of_broken_table_or_path_that_is_not_a_file_raises(
 
 
 @pytest.mark.parametrize("source", [3, None, ["D5"], [["D5"]], [scene("1"), "D5"], object(), [], {}])
-def test_scenes_of_other_types_or_of_nothing_raise(source: Any) -> None:
+def test_scenes_of_an_unsupported_type_or_an_empty_source_raises_option_error(source: Any) -> None:
     with raises(OptionError, "no-data:truth" if source in ([], {}) else "wrong-type:truth"):
         scenes_of(source)
 
 
 @pytest.mark.parametrize("truth", ["Z9", 34, [34], ["D5", None], [True] * 3, {"cell": "Z9"}, object()])
-def test_scenes_of_wrong_truth_in_mapping_reports_its_position(truth: object) -> None:
+def test_scenes_of_a_mapping_with_an_invalid_value_reports_its_position(truth: object) -> None:
     (problem,) = problems({"1": "D5", "2": truth})
     assert (problem.file, problem.line) == ("truth", 2)
 
 
 @pytest.mark.parametrize("image", [[1], ("a",), b"a", object(), float("inf"), "\ud800", ""])
-def test_scenes_of_image_that_is_not_a_name_raises(image: object) -> None:
+def test_scenes_of_a_record_with_an_invalid_image_id_reports_its_position(image: object) -> None:
     assert problems([{"image": image, "cell": "D5"}])[0].line == 1
 
 
-def test_scenes_of_repeated_scene_or_single_record_raises() -> None:
+def test_scenes_of_a_repeated_scene_or_a_single_record_raises_input_error() -> None:
     (problem,) = problems([SCENES[0], SCENES[1], SCENES[0]])
     assert (problem.line, problem.field) == (3, "image")
     assert problems({"image": "1", "cell": "D5"})[0].file == "truth"

@@ -31,7 +31,7 @@ def known(sports: Sequence[str] = SPORTS, images: int = 12) -> list[Scene]:
 def answers(
     respondent: str, scenes: Sequence[Scene], *, hits: float, kind: str = "model", prompt: str = "base", seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Return five answers per image. Each names a ball cell with probability `hits`, else a random cell."""
+    """Return five answers per image. Each names a ball cell with probability `hits`, otherwise a random cell."""
     rng = random.Random(f"{respondent} {seed}")
     return [
         {
@@ -48,7 +48,7 @@ def answers(
 
 
 def scored(*respondents: str, scenes: Sequence[Scene] | None = None, people: int = 0, **options: Any) -> ScoreReport:
-    """Return a report of models, where later ones are better, with people as the reference."""
+    """Return a report of models, of which later ones are more accurate, with people as the reference."""
     scenes = known() if scenes is None else scenes
     rows = answers("human", scenes, hits=0.6, kind="human", seed=people)
     for place, name in enumerate(respondents):

@@ -35,7 +35,7 @@ def reports(report: ScoreReport, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_leaderboard_writes_a_folder_and_replaces_an_earlier_one(reports: Path, tmp_path: Path) -> None:
+def test_leaderboard_command_writes_a_folder_and_replaces_an_earlier_leaderboard(reports: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for options in ((), ("--metrics", "accuracy", "--sport", "soccer"), ("--prompt", "base", "--quiet")):
         done = spotball("leaderboard", reports, "--out", out, *options)
@@ -46,13 +46,15 @@ def test_leaderboard_writes_a_folder_and_replaces_an_earlier_one(reports: Path, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "reports"]
 
 
-def test_output_folder_may_be_inside_the_searched_folder(reports: Path) -> None:
+def test_leaderboard_command_can_write_to_a_folder_inside_the_searched_folder(reports: Path) -> None:
     for _ in range(2):
         done = spotball("leaderboard", reports, "--out", reports / "board")
         assert done.stderr == f"files read: 1 done\nwrote {reports}/board/leaderboard.html\n"
 
 
-def test_output_folder_with_other_files_is_an_error(reports: Path, tmp_path: Path) -> None:
+def test_leaderboard_command_with_other_files_in_the_output_folder_exits_with_status_2(
+    reports: Path, tmp_path: Path
+) -> None:
     out, of_another_command = tmp_path / "out", tmp_path / "report"
     write_leaderboard([reports], out)
     (out / "notes.txt").write_text("mine")
@@ -66,7 +68,9 @@ def test_output_folder_with_other_files_is_an_error(reports: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("option", "name"), [("--metrics", "speed"), ("--sport", "chess"), ("--prompt", "cot")])
-def test_unknown_metric_sport_or_prompt_is_an_error(reports: Path, tmp_path: Path, option: str, name: str) -> None:
+def test_leaderboard_command_with_an_unknown_metric_sport_or_prompt_exits_with_status_2(
+    reports: Path, tmp_path: Path, option: str, name: str
+) -> None:
     done = spotball("leaderboard", reports, "--out", tmp_path / "out", option, name)
     assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["unknown-name"])
     assert f"error: {option}: " in done.stderr
@@ -74,7 +78,9 @@ def test_unknown_metric_sport_or_prompt_is_an_error(reports: Path, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
-def test_damaged_report_is_an_error_without_output(reports: Path, tmp_path: Path) -> None:
+def test_leaderboard_command_with_a_damaged_report_exits_with_status_2_and_writes_nothing(
+    reports: Path, tmp_path: Path
+) -> None:
     (reports / "b.json").write_text((reports / "a.json").read_text()[:-30])
     done = spotball("leaderboard", reports, "--out", tmp_path / "out")
     assert (done.returncode, codes(done.stderr)) == (2, ["invalid-json"])
@@ -82,7 +88,7 @@ def test_damaged_report_is_an_error_without_output(reports: Path, tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-def test_reports_from_the_score_command_are_ranked_by_seed(tmp_path: Path) -> None:
+def test_leaderboard_of_reports_from_the_score_command_ranks_each_seed_separately(tmp_path: Path) -> None:
     scenes = known()
     people = answers("human", scenes, hits=0.6, kind="human")
     for name, seed in (("a", "0"), ("b", "0"), ("a", "1")):
@@ -98,7 +104,7 @@ def test_reports_from_the_score_command_are_ranked_by_seed(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_killed_command_leaves_the_complete_old_or_new_folder(tmp_path: Path) -> None:
+def test_killed_leaderboard_command_leaves_the_complete_old_or_new_folder(tmp_path: Path) -> None:
     """Kill the command at several points, and check each time that the output folder is complete."""
     many = {f"m{number}": (number / 100, (number / 100, 0.9)) for number in range(40)}
     write(given(many), tmp_path / "reports/a.json")

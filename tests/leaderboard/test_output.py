@@ -56,7 +56,7 @@ def rows(content: Element, place: int) -> list[list[str]]:
     return [[cell.text for cell in row.children] for row in content.all("table")[place].all("tr")]
 
 
-class TestTheSameNumbers:
+class TestShownContent:
     def test_page_and_readme_show_the_same_rows(self, report: ScoreReport) -> None:
         board, keys = board_of(report), keys_of(report)
         content = parsed(page(board, keys))
@@ -67,9 +67,11 @@ class TestTheSameNumbers:
             on_page = [" ".join(part for part in row if part) for row in rows(content, place)]
             in_readme = [" ".join(part for part in row if part) for row in rows(shown, place)]
             assert on_page == in_readme
-            assert len(on_page) == 1 + len(board.rankings[place].entries) + 1  # Heads and uniform guessing.
+            assert len(on_page) == 1 + len(board.rankings[place].entries) + 1  # The header and uniform guessing.
 
-    def test_table_has_every_metric_and_rank(self, report: ScoreReport, tmp_path: Path) -> None:
+    def test_table_has_the_metrics_and_ranks_of_all_groups_of_the_report(
+        self, report: ScoreReport, tmp_path: Path
+    ) -> None:
         board = board_of(report)
         frame = to_frame(board)
         assert frame.columns == list(COLUMNS)
@@ -89,7 +91,9 @@ class TestTheSameNumbers:
         best = frame.filter((pl.col("metric") == "accuracy") & (pl.col("rank") == 1))
         assert best["respondent"].unique().to_list() == ["c"]
 
-    def test_chosen_metrics_are_shown_and_order_the_table(self, report: ScoreReport) -> None:
+    def test_page_shows_the_chosen_metrics_sorted_by_the_first_and_an_unknown_metric_is_an_error(
+        self, report: ScoreReport
+    ) -> None:
         board = board_of(report)
         assert chosen(None, board.metrics) == DEFAULT[:5]
         keys = chosen(["euclidean_error", "accuracy"], board.metrics)
@@ -108,7 +112,7 @@ class TestTheSameNumbers:
         shown = {row[0] for row in rows(parsed(page(board, ("accuracy",))), 0)[1:]}
         assert shown == {"human (reference)", "center (baseline)", "gpt", "uniform guessing"}
 
-    def test_each_ranking_states_how_it_differs_and_shows_its_signature_and_a_unique_caption(self) -> None:
+    def test_page_states_differences_between_rankings_and_shows_signatures_and_unique_captions(self) -> None:
         first, second = given({"a": (0.5, None)}), given({"b": (0.6, None)}, version="2", data="2")
         content = parsed(page(board_of(first, second), ("accuracy",)))
         sections = [section for section in content.all("section") if section.attributes["id"].startswith("ranking-")]
@@ -123,7 +127,7 @@ class TestTheSameNumbers:
         assert len(names) == len(set(names)) == 3
         assert all(header.text for header in content.all("th"))
 
-    def test_metric_without_ranks_states_the_reason(self) -> None:
+    def test_page_and_readme_state_why_a_metric_has_no_ranks(self) -> None:
         scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
         for metric, reason in (
             ("image_entropy", "Image entropy has no ranks: the metric depends on the number of responses."),
@@ -137,7 +141,7 @@ class TestTheSameNumbers:
         assert "Accuracy has no ranks: no model or baseline has a value." in page(people, ("accuracy",))
         assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
 
-    def test_page_has_no_external_links_and_unique_ids(self, report: ScoreReport) -> None:
+    def test_page_has_unique_ids_and_no_external_links(self, report: ScoreReport) -> None:
         text = page(board_of(report), keys_of(report))
         assert not re.search("https?:", text)
         ids = [one.attributes["id"] for one in parsed(text).walk() if "id" in one.attributes]
@@ -155,7 +159,7 @@ class TestTheSameNumbers:
 
 
 class TestModelIndex:
-    def test_each_model_has_a_block_with_its_scores(self, report: ScoreReport) -> None:
+    def test_model_indexes_returns_a_block_with_the_scores_of_each_model(self, report: ScoreReport) -> None:
         blocks = model_indexes(board_of(report), ("accuracy", "euclidean_error"), url="https://example.org/board")
         assert blocks.keys() == {"a", "b", "c"}
         (model,) = yaml.safe_load(blocks["a"])["model-index"]
@@ -211,7 +215,7 @@ class TestHostileNames:
         assert not set(text) & {"\x1b", "\x00", "\u202e"}
         assert content.all("h2")[0].text == "1. <i>soccer</i> #"
 
-    def test_readme_with_hostile_names_keeps_its_rows_and_has_no_markup(self) -> None:
+    def test_readme_with_hostile_names_has_all_rows_and_no_markup_from_names(self) -> None:
         board = board_of(given(SCORES, sport="<i>soc|cer</i>\n# x"))
         text = readme(board, ("accuracy",), badge="b.svg", page="p.html", explanation="")
         rendered = MarkdownIt("commonmark").enable("table").render(text)
@@ -221,7 +225,7 @@ class TestHostileNames:
         assert 'href="https:' not in rendered
         assert rendered.count("<h2>") == 1
 
-    def test_csv_has_no_field_that_is_a_formula(self, tmp_path: Path) -> None:
+    def test_csv_with_hostile_names_has_no_field_that_is_a_formula(self, tmp_path: Path) -> None:
         write_table(board_of(given(SCORES)), tmp_path / "a.csv", tmp_path / "a.parquet")
         with (tmp_path / "a.csv").open(newline="") as file:
             read = list(csv.DictReader(io.StringIO(file.read(), newline="")))

@@ -28,7 +28,7 @@ def first_accuracy(board: Leaderboard, respondent: str) -> MetricValue:
     return found
 
 
-class TestTogether:
+class TestRankedTogether:
     def test_reports_on_the_same_task_are_ranked_together(self) -> None:
         (ranking,) = board_of(given(ONE, data="1"), given(TWO, data="2")).rankings
         assert ranks_of(ranking) == {"gpt": Rank(2, (2, 2)), "gemini": Rank(1, (1, 1))}
@@ -48,7 +48,7 @@ class TestTogether:
             ({"reference": "human"}, "policy's reference (in this ranking: human)"),
         ],
     )
-    def test_reports_with_different_settings_are_ranked_apart_with_the_reason(
+    def test_reports_with_different_settings_are_ranked_separately_with_the_reason(
         self, other: dict[str, object], reason: str
     ) -> None:
         board = board_of(given(ONE), given(TWO, data="2", **{"images": "all", **other}))
@@ -59,7 +59,7 @@ class TestTogether:
         assert second.differs.startswith("Do not compare this ranking with ranking 1. They differ in: ")
         assert reason in second.differs
 
-    def test_different_reference_responses_are_ranked_separately(self) -> None:
+    def test_reports_with_different_reference_responses_are_ranked_separately(self) -> None:
         first, second = scored("gpt"), scored("gemini", people=1)
         board = board_of(first, second)
         assert names(board) == [{"human", "gpt"}, {"human", "gemini"}] * 3
@@ -74,14 +74,14 @@ class TestTogether:
         assert [ranking.tasks for ranking in apart.rankings] == [ranking.tasks for ranking in whole.rankings]
         assert names(apart) == names(whole)
 
-    def test_report_with_only_some_sports_is_ranked_in_those(self) -> None:
+    def test_report_with_only_some_sports_is_ranked_only_in_these_sports(self) -> None:
         board = board_of(scored("gpt"), scored("gemini", scenes=known(("soccer",))))
         by_sport = {ranking.tasks[0].sport: ranking for ranking in board.rankings if not ranking.is_average}
         assert {entry.respondent for entry in by_sport["soccer"].entries} == {"human", "gpt", "gemini"}
         assert {entry.respondent for entry in by_sport["volleyball"].entries} == {"human", "gpt"}
 
 
-class TestOneEntry:
+class TestEntries:
     def test_same_score_in_several_reports_is_one_entry_with_all_sources_despite_rounding(self) -> None:
         (ranking,) = board_of(given({**ONE, **TWO}, data="1"), given(ONE, data="2")).rankings
         first, second = ranking.entries
@@ -110,7 +110,7 @@ class TestOneEntry:
         assert ranks_of(board.rankings[0], CEILING_SCORE) == {"gpt": Rank(1, (1, 1))}
 
 
-class TestWhoIsRanked:
+class TestRankedRespondents:
     KINDS: ClassVar = {"human": "human", "center": "baseline"}
 
     def test_only_models_are_ranked_and_other_respondents_are_shown(self) -> None:
@@ -127,7 +127,7 @@ class TestWhoIsRanked:
         (ranking,) = board_of(given(scores, kinds=kinds)).rankings
         assert ranks_of(ranking).keys() == {"center", "oracle"}
 
-    def test_rates_are_ranked_by_the_distance_from_the_reference_and_center_ratio_from_1(self) -> None:
+    def test_rates_are_ranked_by_distance_from_the_reference_and_center_ratio_by_distance_from_1(self) -> None:
         scores = {"a": (0.9, (0.89, 0.91)), "b": (0.45, (0.44, 0.46)), "human": (0.5, (0.49, 0.51))}
         report = given(scores, metric="near_player_rate", kinds=self.KINDS, reference="human")
         (ranking,) = board_of(report).rankings
@@ -147,7 +147,9 @@ class TestWhoIsRanked:
 
 
 class TestSelection:
-    def test_sports_and_prompts_select_rankings_unless_pooled_and_unknown_ones_raise(self) -> None:
+    def test_leaderboard_of_selected_sports_and_prompts_has_only_their_rankings_and_unknown_names_are_errors(
+        self,
+    ) -> None:
         report = scored("gpt", "gemini")
         board = board_of(report, sports=["soccer"], prompts=["base"])
         assert [ranking.title for ranking in board.rankings] == ["soccer"]
@@ -158,7 +160,7 @@ class TestSelection:
         (pooled,) = board_of(scored("gpt", by=("respondent", "prompt"))).rankings
         assert (pooled.title, pooled.is_average) == ("All images", False)
 
-    def test_reports_that_cannot_be_ranked_raise_or_are_noted(self) -> None:
+    def test_report_that_cannot_be_ranked_raises_option_error_or_is_noted_if_another_report_is_ranked(self) -> None:
         with raises(OptionError, "no-data"):
             board_of(scored("gpt", by=("sport", "prompt")))
         old = scored("gpt").model_copy(update={"image_sets": ()})
@@ -191,11 +193,11 @@ class TestAverages:
         found = first_accuracy(self.board(cluster="participant"), "gpt")
         assert (found.value, found.ci95) == (pytest.approx(0.3), None)
 
-    def test_average_needs_a_value_in_each_sport(self) -> None:
+    def test_average_omits_a_metric_without_a_value_in_each_sport(self) -> None:
         rate = given({"gpt": (0.1, None)}, metric="overlap_rate", sport="x", scenes="x", data="2")
         assert board_of(given(ONE, data="1"), rate).rankings[0].entries[0].metrics == {}
 
-    def test_no_average_without_one_comparable_score_in_each_sport(self) -> None:
+    def test_no_average_without_exactly_one_comparable_score_in_each_sport(self) -> None:
         tennis = {"sport": "tennis", "scenes": "x", "data": "2"}
         board = board_of(given(ONE, data="1"), given(TWO, **tennis))
         assert [ranking.title for ranking in board.rankings] == ["soccer", "tennis"]

@@ -30,7 +30,7 @@ def test_read_reports_searches_a_folder_and_skips_other_files(tmp_path: Path) ->
     assert found.notes == ("2 JSON files were skipped, because they are not score reports.",)
 
 
-def test_identical_reports_are_used_once_with_a_note(tmp_path: Path) -> None:
+def test_read_reports_uses_identical_reports_once_with_a_note(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         write(REPORT, tmp_path / name)
     (tmp_path / "b.json").write_text(TEXT)  # Only the whitespace differs.
@@ -58,7 +58,7 @@ def test_report_json_of_the_report_command_is_read_as_a_score_report(tmp_path: P
         ("[" * 10**5 + TEXT, "invalid-json:file", ""),
     ],
 )
-def test_damaged_or_newer_report_is_an_error_with_its_file(
+def test_read_reports_of_a_damaged_or_newer_report_is_an_error_that_names_the_file(
     tmp_path: Path, content: str, where: str, found: str
 ) -> None:
     write(REPORT, tmp_path / "good.json")
@@ -69,7 +69,7 @@ def test_damaged_or_newer_report_is_an_error_with_its_file(
     assert found in caught.value.problems[0].found
 
 
-def test_given_file_or_folder_without_reports_is_an_error(tmp_path: Path) -> None:
+def test_read_reports_of_a_file_or_folder_without_reports_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "empty.json").write_text("")
     os.mkfifo(tmp_path / "pipe.json")
@@ -83,7 +83,7 @@ def test_given_file_or_folder_without_reports_is_an_error(tmp_path: Path) -> Non
     assert len(read_reports([tmp_path]).reports) == 1
 
 
-def test_large_file_that_is_not_a_report_is_not_parsed(tmp_path: Path) -> None:
+def test_read_reports_does_not_parse_a_large_file_that_is_not_a_report(tmp_path: Path) -> None:
     write(REPORT, tmp_path / "a.json")
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 28)  # A sparse file of zeros. Parsing it would be an error.

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the tests of metrics: small grids, counts, ground truth, and boxes; and plain distances."""
+"""Hypothesis strategies for tests of metrics: small grids, counts, truth and boxes; and distances from plain loops."""
 
 from __future__ import annotations
 

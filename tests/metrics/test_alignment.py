@@ -136,12 +136,12 @@ def test_wasserstein_of_degenerate_distributions_equals_linear_programming(case:
 
 
 @pytest.mark.parametrize("tiny", [1e-3, 1e-6, 1e-9, 1e-12])
-def test_wasserstein_counts_a_tiny_mass_far_away(tiny: float) -> None:
+def test_wasserstein_includes_a_tiny_mass_in_a_distant_cell(tiny: float) -> None:
     almost, all_of_it = np.array([1 - tiny, 0, tiny, 0, 0, 0]), np.array([1.0, 0, 0, 0, 0, 0])
     # The mass in A3 is 20 pixels from A1. The total mass is 1 up to rounding.
     for found in (wasserstein(almost, all_of_it, grid=GRID), wasserstein(all_of_it, almost, grid=GRID)):
         assert found == pytest.approx(20 * tiny / math.fsum(almost), rel=1e-12, abs=0)
-    # The same with counts: one answer of 10^9 + 1.
+    # The same with counts: one of 10^9 + 1 answers is in A3.
     found = wasserstein([10**9, 0, 1, 0, 0, 0], [10**9, 0, 0, 0, 0, 0], grid=GRID)
     assert found == pytest.approx(20 / (10**9 + 1), rel=1e-12, abs=0)
 
@@ -167,7 +167,7 @@ def test_wasserstein_obeys_the_triangle_inequality(grid: Grid, data: st.DataObje
 
 
 @given(pair=pairs(3, 3), down=st.integers(0, 2), right=st.integers(0, 2))
-def test_wasserstein_does_not_depend_on_a_common_shift(pair: Pair, down: int, right: int) -> None:
+def test_wasserstein_does_not_change_if_both_distributions_are_shifted(pair: Pair, down: int, right: int) -> None:
     grid, p, q = pair
     larger = Grid(grid.rows + 2, grid.cols + 2, grid.cell_width * (grid.cols + 2), grid.cell_height * (grid.rows + 2))
 
@@ -182,7 +182,9 @@ def test_wasserstein_does_not_depend_on_a_common_shift(pair: Pair, down: int, ri
 
 
 @given(grid=grids(3, 3), data=st.data(), down=st.integers(0, 3), right=st.integers(0, 3))
-def test_wasserstein_of_shifted_mass_equals_the_shift(grid: Grid, data: st.DataObject, down: int, right: int) -> None:
+def test_wasserstein_between_a_distribution_and_its_shifted_copy_is_the_length_of_the_shift(
+    grid: Grid, data: st.DataObject, down: int, right: int
+) -> None:
     larger = Grid(grid.rows + 3, grid.cols + 3, grid.cell_width * (grid.cols + 3), grid.cell_height * (grid.rows + 3))
     field = np.zeros((larger.rows, larger.cols))
     field[: grid.rows, : grid.cols] = data.draw(counts(grid.n_cells)).reshape(grid.rows, grid.cols)
@@ -242,5 +244,6 @@ def test_wasserstein_1d_equals_scipy(pair: Pair) -> None:
     along_y = scipy.stats.wasserstein_distance(ys, ys, p_field.sum(axis=1), q_field.sum(axis=1))
     found = wasserstein_1d(p, q, grid=grid)
     assert found == pytest.approx((along_x + along_y) / 2, rel=1e-9, abs=1e-14 * grid.diagonal)
-    # |dx| + |dy| is at most twice the Euclidean distance, and the plan of each marginal costs at most the joint one.
+    # |dx| + |dy| is at most twice the Euclidean distance, and the optimal plan of a marginal costs at most as much as
+    # the joint plan.
     assert found <= wasserstein(p, q, grid=grid) * (1 + 1e-9) + 1e-14 * grid.diagonal

@@ -1,4 +1,4 @@
-"""Test what every metric accepts, refuses and returns."""
+"""Test which input every metric accepts and rejects, and what it returns."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ GRID = Grid.standard()
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.key)
 PLAIN = [metric for metric in METRICS.values() if not metric.is_matched]
 every_plain_metric = pytest.mark.parametrize("metric", PLAIN, ids=lambda metric: metric.key)
-"""Matched metrics draw from counts and need enough of them. See tests/metrics/test_matched.py."""
+"""This excludes matched metrics, which draw from counts and need enough of them. See tests/metrics/test_matched.py."""
 
 BALL, OTHER, PLAYERS = GRID.mask(["C4", "C5"]), np.arange(1.0, 61.0), np.array([[0.0, 0.0, 200.0, 200.0]])
 
 
 def with_second(metric: Metric, **options: Any) -> Callable[..., Any]:
-    """Return the metric as a function of the guesses and of the other argument that it needs."""
+    """Return the metric as a function of the guesses, with defaults for the second argument that it needs."""
 
     def call(guesses: Any, *, truth: Any = BALL, reference: Any = OTHER, players: Any = PLAYERS, **more: Any) -> Any:
         given = {"truth": truth, "reference": reference, "players": players}
@@ -56,7 +56,9 @@ def same(found: Any, expected: Any) -> None:
 @every_plain_metric
 @settings(max_examples=examples(25))
 @given(counts=counts(N), ball=truths(N))
-def test_counts_labels_and_probabilities_give_the_same_score(metric: Metric, counts: Array, ball: Array) -> None:
+def test_metric_of_counts_labels_and_probabilities_gives_the_same_value(
+    metric: Metric, counts: Array, ball: Array
+) -> None:
     call = with_second(metric)
     labels = [label for label, count in zip(GRID.labels, counts, strict=True) for _ in range(int(count))]
     shares = {label: count / sum(counts) for label, count in zip(GRID.labels, counts, strict=True) if count}
@@ -79,7 +81,7 @@ def test_counts_labels_and_probabilities_give_the_same_score(metric: Metric, cou
 @every_plain_metric
 @settings(max_examples=examples(25))
 @given(counts=counts(N), factor=st.sampled_from([1e-12, 1e-6, 0.1, 1 / 3, 7, 1e6, 1e12]))
-def test_scaling_the_counts_does_not_change_the_score(metric: Metric, counts: Array, factor: float) -> None:
+def test_metric_does_not_change_if_all_counts_are_scaled(metric: Metric, counts: Array, factor: float) -> None:
     call = with_second(metric)
     same(call(factor * counts, reference=factor * OTHER), call(counts))
 
@@ -87,14 +89,14 @@ def test_scaling_the_counts_does_not_change_the_score(metric: Metric, counts: Ar
 @every_plain_metric
 @settings(max_examples=examples(25))
 @given(counts=counts(N), ball=truths(N))
-def test_values_lie_in_the_range_of_their_unit(metric: Metric, counts: Array, ball: Array) -> None:
+def test_metric_value_is_nan_or_within_the_range_of_its_unit(metric: Metric, counts: Array, ball: Array) -> None:
     highest = {"share": 1.0, "px": GRID.diagonal, "none": 2.0, "nats": math.log(N / 0.01), "ratio": math.inf}
     value = with_second(metric)(counts, truth=ball)
     assert math.isnan(value) or 0 <= value <= highest[metric.unit] * (1 + 1e-12)
 
 
 @every_metric
-def test_spellings_of_a_label_score_alike_and_add_up(metric: Metric) -> None:
+def test_metric_treats_all_spellings_of_a_label_as_one_cell_and_adds_up_their_counts(metric: Metric) -> None:
     call = with_second(metric)
     for label in ("D5", "5d", " d 5 "):
         same(call(label), call(["D5"]))
@@ -118,7 +120,7 @@ def on_other_grid(metric: Metric) -> Callable[..., Any]:
 
 
 @every_plain_metric
-def test_labels_and_scene_score_like_arrays(metric: Metric) -> None:
+def test_metric_of_labels_and_a_scene_equals_that_of_arrays(metric: Metric) -> None:
     call = on_other_grid(metric)
     expected = call(**ARRAYS, grid=OTHER_GRID)
     assert np.isfinite(expected)
@@ -137,32 +139,32 @@ def test_labels_and_scene_score_like_arrays(metric: Metric) -> None:
 
 
 @needing("truth", "players")
-def test_scene_with_a_different_grid_raises_grid_error(metric: Metric) -> None:
+def test_metric_of_a_scene_whose_grid_differs_from_the_grid_argument_raises_grid_error(metric: Metric) -> None:
     with raises(GridError, "different-grids:grid"):
         on_other_grid(metric)(["A1"], truth=SCENE, players=SCENE, grid=GRID)
 
 
 @needing("truth")
-def test_ground_truth_of_a_different_grid_raises_grid_error(metric: Metric) -> None:
-    tall = Grid(10, 6, 640, 360)  # as many cells as the standard grid, but another place of C2
+def test_metric_of_ground_truth_whose_grid_differs_from_the_grid_argument_raises_grid_error(metric: Metric) -> None:
+    tall = Grid(10, 6, 640, 360)  # as many cells as the standard grid, but C2 has another index
     truth = GroundTruth.from_labels(["C2"], tall)
     with raises(GridError, "different-grids:grid"):
         with_second(metric)(["C2"], truth=truth, grid=GRID)
     same(on_other_grid(metric)(["C2"], truth=truth, grid=tall), on_other_grid(metric)(["C2"], truth={"C2"}, grid=tall))
 
 
-def test_labels_are_read_on_the_grid_of_the_ground_truth() -> None:
+def test_metric_reads_guessed_labels_on_the_grid_of_the_ground_truth() -> None:
     truth = GroundTruth.from_labels(["J2", "J3"], Grid(10, 6, 640, 360))
     assert accuracy(["J2", "A1"], truth) == 1 / 2
     assert top_k_accuracy(["J2", "J2", "A1"], truth, k=1) == 1
     assert brier_score(["J2", "J3"], truth) == 0
     assert log_score(["J2"], truth) < log_score(["J1"], truth)
     with pytest.raises(GridError):
-        euclidean_error(["J2"], truth)  # the ground truth does not have the cell size in pixels
+        euclidean_error(["J2"], truth)  # the ground truth does not contain the cell size in pixels
 
 
 @every_plain_metric
-def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
+def test_metric_broadcasts_all_axes_before_the_axis_of_cells(metric: Metric) -> None:
     call = with_second(metric)
     rng = np.random.default_rng(5)
     guesses = rng.integers(0, 4, (3, 4, N))
@@ -185,14 +187,14 @@ def test_axes_before_the_cells_broadcast(metric: Metric) -> None:
 
 
 @needing("truth", "reference", "players")
-def test_axes_that_do_not_broadcast_raise_distribution_error(metric: Metric) -> None:
+def test_metric_of_axes_that_do_not_broadcast_raises_distribution_error(metric: Metric) -> None:
     truth, reference, players = np.stack([BALL] * 2), np.stack([OTHER] * 2), np.stack([PLAYERS] * 2)
     with raises(DistributionError, "wrong-shape"):
         with_second(metric)(np.ones((3, N)), truth=truth, reference=reference, players=players)
 
 
 @every_metric
-def test_no_answers_give_nan(metric: Metric) -> None:
+def test_metric_without_answers_is_nan_but_accuracy_of_only_unparsed_answers_is_0(metric: Metric) -> None:
     call = with_second(metric)
     for nothing in (np.zeros(N), [0] * N, [], {}, {"D5": 0.0}):
         assert math.isnan(call(nothing))
@@ -202,7 +204,7 @@ def test_no_answers_give_nan(metric: Metric) -> None:
 
 
 @every_plain_metric
-def test_image_without_answers_does_not_affect_other_images(metric: Metric) -> None:
+def test_metric_is_nan_for_an_image_without_answers_and_unaffected_for_other_images(metric: Metric) -> None:
     call = with_second(metric)
     guesses = np.stack([np.zeros(N), OTHER[::-1]])
     found = call(guesses)
@@ -227,7 +229,7 @@ FIRST_OF_TWO = {
 
 
 @needing("truth", "reference", "players")
-def test_missing_second_argument_gives_nan(metric: Metric) -> None:
+def test_metric_with_an_empty_truth_reference_or_players_returns_nan(metric: Metric) -> None:
     call, (need,) = with_second(metric), metric.needs
     for nothing in NO_SECOND[need]:
         assert math.isnan(call(["D5"], **{need: nothing}))
@@ -266,7 +268,7 @@ NO_MASS = {
 
 @every_metric
 @pytest.mark.parametrize("wrong", NO_MASS)
-def test_invalid_mass_raises_distribution_error(metric: Metric, wrong: str) -> None:
+def test_metric_of_invalid_guesses_or_reference_raises_distribution_error(metric: Metric, wrong: str) -> None:
     call = with_second(metric)
     with pytest.raises(DistributionError):
         call(NO_MASS[wrong], grid=GRID)
@@ -284,7 +286,7 @@ def test_guesses_and_ground_truth_of_different_lengths_raise_distribution_error(
             with_second(metric)(np.ones(N), truth=np.ones(length, dtype=bool))
 
 
-def test_prediction_distribution_of_another_length_raises_distribution_error() -> None:
+def test_metric_of_a_prediction_distribution_with_a_wrong_length_raises_distribution_error() -> None:
     answer = PredictionDistribution(sport="s", image="1", respondent="r", kind="model", probabilities=(1.0,))
     for metric in METRICS.values():
         with raises(DistributionError, "wrong-shape:probabilities"):
@@ -293,7 +295,7 @@ def test_prediction_distribution_of_another_length_raises_distribution_error() -
 
 @every_metric
 @pytest.mark.parametrize("label", ["G1", "A11", "A0", "ball"])
-def test_labels_outside_the_grid_raise_grid_error(metric: Metric, label: str) -> None:
+def test_metric_of_labels_outside_the_grid_raises_grid_error(metric: Metric, label: str) -> None:
     call = with_second(metric)
     for guesses in ([label], ["D5", None, label], {label: 1.0}, label):
         with pytest.raises(GridError):
@@ -319,7 +321,7 @@ NO_TRUTH = {
 def test_invalid_ground_truth_raises_distribution_error(metric: Metric, wrong: str) -> None:
     call = with_second(metric)
     if metric.over == "pool" and wrong in ("2", "a share"):
-        # The center metrics accept how often each cell contains the ball.
+        # The center metrics accept counts of how often each cell contains the ball.
         same(call(OTHER, truth=NO_TRUTH[wrong]), call(OTHER, truth=np.ones(N)))
     else:
         with pytest.raises(DistributionError):
@@ -360,7 +362,7 @@ GUESSES = np.arange(3.0 * N).reshape(3, N) % 7
 
 
 @every_metric
-def test_masked_image_counts_as_without_answers(metric: Metric) -> None:
+def test_metric_treats_a_masked_image_as_an_image_without_answers(metric: Metric) -> None:
     call = with_second(metric)
     empty = GUESSES.copy()
     empty[1] = 0
@@ -379,7 +381,7 @@ def test_masked_image_counts_as_without_answers(metric: Metric) -> None:
 
 
 @every_metric
-def test_partly_masked_guesses_raise_distribution_error(metric: Metric) -> None:
+def test_metric_of_partly_masked_guesses_raises_distribution_error(metric: Metric) -> None:
     guesses = np.ma.masked_equal(GUESSES, 3)
     assert guesses.mask.any()
     for form in (guesses, list(guesses), [list(row) for row in guesses]):
@@ -389,7 +391,7 @@ def test_partly_masked_guesses_raise_distribution_error(metric: Metric) -> None:
 
 TRUTHS, BOX_PAIR = np.array([BALL] * 3), np.array([[0, 0, 200, 200], [400, 100, 500, 300]])
 MASKED: dict[str, tuple[Any, Any, Any]] = {
-    # The second argument with a masked row, an equal one without a mask, and one that is partly masked.
+    # The second argument with a masked row, an equal argument without a mask, and an argument with a partly masked row.
     "truth": (masked_rows(TRUTHS, 1), TRUTHS & (np.arange(3)[:, None] != 1), np.ma.array(BALL, mask=np.arange(N) == 5)),
     "reference": (
         masked_rows(GUESSES + 1, 2),
@@ -401,7 +403,9 @@ MASKED: dict[str, tuple[Any, Any, Any]] = {
 
 
 @needing("truth", "reference", "players")
-def test_masked_rows_of_the_second_argument_are_missing_and_partly_masked_ones_raise(metric: Metric) -> None:
+def test_metric_treats_masked_truth_reference_or_players_as_missing_and_rejects_partly_masked_ones(
+    metric: Metric,
+) -> None:
     call, (need,) = with_second(metric), metric.needs
     masked, equal, partly = MASKED[need]
     same(call(GUESSES, **{need: masked}), call(GUESSES, **{need: equal}))
@@ -411,7 +415,7 @@ def test_masked_rows_of_the_second_argument_are_missing_and_partly_masked_ones_r
         call(GUESSES, **{need: partly})
 
 
-def test_masked_labels_are_unparsed_and_masks_without_masked_values_have_no_effect() -> None:
+def test_accuracy_counts_masked_labels_as_unparsed_and_ignores_masks_without_masked_values() -> None:
     labels = np.ma.array(["C4", "E6", "F1"], mask=[False, True, False])
     assert accuracy(labels, BALL) == accuracy(["C4", None, "F1"], BALL) == pytest.approx(1 / 3)
     same(accuracy(GUESSES, BALL, unparsed=np.ma.array([1, 2, 3])), accuracy(GUESSES, BALL, unparsed=[1, 2, 3]))
@@ -426,7 +430,9 @@ def test_masked_labels_are_unparsed_and_masks_without_masked_values_have_no_effe
         ([[1, 0]], np.ma.array([[True, False]], mask=[[True, False]]), 0, "truth"),
     ],
 )
-def test_accuracy_of_partly_masked_input_or_numbers_raises(guesses: Any, truth: Any, unparsed: Any, field: str) -> None:
+def test_accuracy_of_partly_masked_input_or_of_a_number_as_truth_raises_distribution_error(
+    guesses: Any, truth: Any, unparsed: Any, field: str
+) -> None:
     with raises(DistributionError, f"invalid-distribution:{field}"):
         accuracy(guesses, truth, unparsed=unparsed)
 
@@ -452,7 +458,7 @@ def padded(images: list[list[list[float]]]) -> Array:
 
 
 def of_arrays(array: Array) -> list[Any]:
-    """Return an array in the forms that users have in other libraries."""
+    """Return an array in the forms in which users of other libraries may have it."""
     forms = [array, array.tolist(), list(array), [*map(tuple, array.tolist())], array.astype(np.float32)]
     forms += [pl.Series(array.tolist()), pd.Series(array.tolist())]
     forms += [frame(dict(zip(GRID.labels, array.T, strict=True))) for frame in (pl.DataFrame, pd.DataFrame)]
@@ -462,7 +468,7 @@ def of_arrays(array: Array) -> list[Any]:
 
 
 def of_labels(values: list[Any]) -> list[Any]:
-    """Return a list of labels, or of lists of labels, in the forms that users have in other libraries."""
+    """Return labels, or lists of labels, in the forms in which users of other libraries may have them."""
     return [values, tuple(values), iter(values), pl.Series(values), pd.Series(values), np.array(values, dtype=object)]
 
 
@@ -493,7 +499,9 @@ answers = st.lists(st.sampled_from([*GRID.labels[:12], "C4", "D5", "F10"]), min_
 @every_plain_metric
 @settings(max_examples=examples(8))
 @given(images=st.lists(answers, min_size=4, max_size=4))
-def test_several_images_score_like_a_loop_over_them(metric: Metric, images: list[list[str]]) -> None:
+def test_metric_of_several_images_in_any_form_equals_a_loop_over_images(
+    metric: Metric, images: list[list[str]]
+) -> None:
     expected = one_by_one(metric, images)
     expected = expected.mean() if metric in SETS else expected
     seconds = seconds_of(metric)
@@ -507,7 +515,7 @@ def test_several_images_score_like_a_loop_over_them(metric: Metric, images: list
 @needing("truth", "players")
 @settings(max_examples=examples(8))
 @given(labels=st.lists(st.sampled_from([*GRID.labels, None, "", math.nan]), min_size=4, max_size=4))
-def test_one_guess_per_image_scores_like_a_loop_over_them(metric: Metric, labels: list[Any]) -> None:
+def test_metric_of_one_guess_per_image_equals_a_loop_over_images(metric: Metric, labels: list[Any]) -> None:
     expected = one_by_one(metric, [[label] for label in labels])
     for second in seconds_of(metric):
         same(call_with(metric, labels, second), expected)
@@ -517,7 +525,7 @@ def test_one_guess_per_image_scores_like_a_loop_over_them(metric: Metric, labels
 
 
 @pytest.mark.parametrize("metric", [metric for metric in METRICS.values() if metric.is_matched], ids=lambda m: m.key)
-def test_matched_metrics_accept_images_in_every_form(metric: Metric) -> None:
+def test_matched_metrics_give_the_same_value_for_images_in_every_form(metric: Metric) -> None:
     images = [["C4", "C4", "C6", "B2"], ["A1", "A1", "B1", "F9"], ["D5", "D6", "E9", "A2", "A2"], ["F10", "F1"]]
     images, people = [labels * 4 for labels in images], [labels * 3 for labels in PEOPLE]
     second = {"truth": SCENES, "reference": people}.get(next(iter(metric.needs), ""))
@@ -529,7 +537,7 @@ def test_matched_metrics_accept_images_in_every_form(metric: Metric) -> None:
 
 @needing("truth", "players")
 @pytest.mark.parametrize("n", [1, 3, 5])
-def test_different_numbers_of_images_raise_distribution_error(metric: Metric, n: int) -> None:
+def test_metric_of_different_numbers_of_images_raises_an_error_that_names_both_numbers(metric: Metric, n: int) -> None:
     for guesses in (["A1"] * n, [["A1", "A2"]] * n, [{"A1": 2}] * n):
         for second in (seconds_of(metric)[0], SCENES):
             with pytest.raises(DistributionError) as caught:
@@ -537,7 +545,7 @@ def test_different_numbers_of_images_raise_distribution_error(metric: Metric, n:
             assert {str(n), "4"} <= set(re.findall(r"\d+", str(caught.value)))
 
 
-def test_accuracy_without_ground_truth_is_nan_and_of_numbers_mixed_with_labels_names_the_image() -> None:
+def test_accuracy_without_truth_is_nan_and_of_numbers_mixed_with_labels_raises_an_error_that_names_the_image() -> None:
     for missing in (math.nan, None):
         assert np.isnan(accuracy(["D5", "C2"], [missing, missing])).tolist() == [True, True]
     for place, guesses in enumerate(([1.0, "D5"], ["D5", 1.0])):

@@ -1,4 +1,4 @@
-"""Test large grids, whose cell distances are computed as needed: equal values with less memory."""
+"""Test that large grids, whose cell distances are computed as needed, give equal values with less memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fresh(grid: Grid) -> Grid:
     return Grid(grid.rows, grid.cols, grid.width, grid.height)
 
 
-class TestAgainstSmallGrids:
+class TestDistancesComputedAsNeeded:
     @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]))
     @settings(max_examples=examples(250), deadline=None)
     def test_wasserstein_without_stored_distances_gives_the_same_values(self, data: st.DataObject, unit: Any) -> None:
@@ -55,7 +55,7 @@ class TestAgainstSmallGrids:
 
     @given(item=items(max_rows=9, max_cols=9))
     @settings(max_examples=examples(100), deadline=None)
-    def test_other_metrics_without_stored_distances_give_the_same_values(self, item: Any) -> None:
+    def test_energy_score_and_distance_errors_without_stored_distances_give_the_same_values(self, item: Any) -> None:
         batch = np.array([item.counts, item.counts[::-1], 0 * item.counts])
         for metric in (energy_score, expected_error, euclidean_error):
             expected = metric(batch, item.truth, grid=item.grid)
@@ -73,7 +73,7 @@ class TestAgainstSmallGrids:
 
 
 class TestLargeGrids:
-    def test_wasserstein_on_a_large_grid_equals_scipy_assignment(self) -> None:
+    def test_wasserstein_on_a_large_grid_equals_the_optimal_assignment_of_scipy(self) -> None:
         # Both sides have the same number of answers, one per cell. SciPy finds the cheapest pairing.
         rng = np.random.default_rng(0)
         cells = rng.choice(LARGE.n_cells, size=(3, 2, 60), replace=False)
@@ -88,7 +88,7 @@ class TestLargeGrids:
         assert wasserstein(p / 60, q * 0.3, grid=LARGE) == pytest.approx(expected, rel=1e-9)
         assert "distances" not in vars(LARGE)
 
-    def test_metrics_on_a_large_grid_equal_values_from_the_distances_of_one_cell(self) -> None:
+    def test_distance_metrics_on_a_large_grid_equal_values_computed_from_cell_centers(self) -> None:
         everywhere, corner = np.ones(LARGE.n_cells), np.eye(1, LARGE.n_cells)[0]
         x, y = LARGE.centers.T
         expected = np.hypot(x - x[0], y - y[0]).mean()
@@ -101,7 +101,9 @@ class TestLargeGrids:
         assert energy_score(["B7", "GR200"], "B7", grid=LARGE) == pytest.approx(apart / 2 - apart / 4, rel=1e-12)
 
 
-def test_arrays_beyond_the_available_memory_raise_not_enough_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grid_distances_and_wasserstein_beyond_the_available_memory_raise_not_enough_memory_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(memory_module, "available_memory", lambda: 2e9)
     for name in ("distances", "cell_distances"):
         with raises(NotEnoughMemoryError, "out-of-memory"):
@@ -137,6 +139,6 @@ except NotEnoughMemoryError as error:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
-def test_memory_limit_of_the_process_is_used() -> None:
+def test_grid_distances_beyond_the_memory_limit_of_the_process_raise_not_enough_memory_error() -> None:
     done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=True)
     assert "need 12.8 GB of memory, but only " in done.stdout

@@ -1,4 +1,4 @@
-"""Test matched metrics: independent of the number of responses, and in the order of true distances."""
+"""Test that matched metrics do not depend on the number of responses and keep the order of true distances."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_wasserstein_matched_does_not_depend_on_the_number_of_responses(kind: st
     assert np.mean(found) == pytest.approx(40.0, abs=6.0 if samples == 10 else 4.0)
 
 
-def test_matched_metrics_of_probabilities_equal_the_plain_ones() -> None:
+def test_matched_metrics_of_probabilities_equal_the_corresponding_unmatched_metrics() -> None:
     rng = np.random.default_rng(1)
     p, q = crowd(rng, 30), crowd(rng, 30)
     assert wasserstein_matched(p, q) == pytest.approx(wasserstein(p, q).mean())
@@ -66,7 +66,7 @@ def test_matched_metrics_of_probabilities_equal_the_plain_ones() -> None:
     assert abs(few - wasserstein(p, q).mean()) < 0.5 * abs(wasserstein(p, sampled(rng, q, 20)).mean() - few) + 5
 
 
-def test_other_matched_metrics_do_not_depend_on_the_number_of_responses() -> None:
+def test_matched_scores_top_k_accuracy_and_wasserstein_1d_do_not_depend_on_the_number_of_responses() -> None:
     rng = np.random.default_rng(2)
     shares = np.tile(crowd(rng, 50), (20, 1))
     truth = np.zeros(shares.shape, dtype=bool)
@@ -82,14 +82,14 @@ def test_other_matched_metrics_do_not_depend_on_the_number_of_responses() -> Non
     assert wasserstein_1d_matched(few, many) == pytest.approx(0.0, abs=8.0)
 
 
-def test_matched_metrics_of_too_few_responses_are_nan_and_exclude_such_images() -> None:
+def test_matched_metrics_exclude_images_with_too_few_responses_and_are_nan_if_none_remains() -> None:
     one = np.eye(60)[:3]
     many = np.full((3, 60), 1.0)
     assert np.isnan(wasserstein_matched(one, many))
     assert np.isnan(wasserstein_matched(many, 3 * one))
     assert np.isnan(image_entropy_matched(one))
     assert np.isnan(normalized_entropy_matched(one))
-    # One image with enough responses gives the value.
+    # The only image with enough responses gives the value.
     two = np.concatenate([one, 10 * np.eye(60)[5:6]])
     assert wasserstein_matched(two, np.concatenate([many, 40 * np.eye(60)[5:6]])) == 0.0
     assert image_entropy_matched([[20, 0], [1, 0]]) == 0
@@ -97,7 +97,9 @@ def test_matched_metrics_of_too_few_responses_are_nan_and_exclude_such_images() 
 
 
 @pytest.mark.parametrize("function", [wasserstein_matched, wasserstein_1d_matched])
-def test_zero_draws_and_different_numbers_of_images_raise(function: Callable[..., Any]) -> None:
+def test_wasserstein_matched_with_zero_draws_or_unequal_image_counts_raises_an_error(
+    function: Callable[..., Any],
+) -> None:
     with raises(OptionError, "invalid-option:draws"):
         function(["D5", "D5"], ["D5"] * 4, draws=0)
     with raises(DistributionError, "wrong-shape"):
@@ -111,7 +113,7 @@ def test_wasserstein_matched_depends_on_the_seed() -> None:
     assert wasserstein_matched(p, q) != wasserstein_matched(p, q, seed=1)
 
 
-def test_matched_metrics_of_labels_on_a_small_grid_equal_hand_computation() -> None:
+def test_matched_metrics_of_labels_on_a_small_grid_equal_values_computed_by_hand() -> None:
     """Use twelve equal answers to one image, so that values do not depend on the random split."""
     grid = Grid(2, 2, 60, 80)
     guesses, reference = ["A1"] * 12, ["B2"] * 12
@@ -130,7 +132,7 @@ def test_matched_metrics_of_labels_on_a_small_grid_equal_hand_computation() -> N
     assert brier_score_matched(guesses, scene) == pytest.approx(2)
 
 
-def test_several_respondents_at_once_score_like_each_alone() -> None:
+def test_matched_metrics_of_several_respondents_equal_those_of_each_respondent_alone() -> None:
     """Use probabilities, which are not split, so that each value equals that of the respondent alone."""
     rng = np.random.default_rng(4)
     grid, people, several = Grid(2, 3, 30, 40), rng.dirichlet(np.ones(6), 5), rng.dirichlet(np.ones(6), (3, 5))
@@ -142,14 +144,15 @@ def test_several_respondents_at_once_score_like_each_alone() -> None:
         assert function(several) == pytest.approx([float(function(each)) for each in several])
 
 
-def test_pooled_entropy_equals_values_computed_by_hand() -> None:
-    """Use two images with answers A and B each. A half names one cell twice or both once, equally often.
+def test_normalized_entropy_matched_equals_values_computed_by_hand() -> None:
+    """Use two images with one answer A and one answer B each. In half of the splits, the answers of a half are equal.
 
-    The entropy is 1 for all answers and 1/2 on average for halves, so the matched one is 1 + (2 / 2) (1 - 1/2).
+    The entropy is 1 for all answers and 1/2 on average for halves, so the matched entropy is 1 + (2 / 2) (1 - 1/2).
     """
     mass = [[1, 1], [1, 1]]
     assert normalized_entropy_matched(mass, draws=400) == pytest.approx(1.5, abs=0.1)
-    # With three answers to each of three images, a half has one each: 3 of 9 answers, so the weight is 3 / (9 - 3).
+    # With three answers to each of three images, a half has one answer per image: 3 of 9 answers, so the weight is
+    # 3 / (9 - 3).
     thrice = [[3, 0], [0, 3], [2, 1]]
     ways = [(2 / 3, [2, 1]), (1 / 3, [1, 2])]
     half = sum(share * float(normalized_entropy(cells)) for share, cells in ways)

@@ -42,7 +42,9 @@ def test_metric_keys_and_their_order_do_not_change() -> None:
 
 
 @every_metric
-def test_metric_function_is_exported_under_its_key_and_requires_what_the_metric_needs(metric: Metric) -> None:
+def test_metric_function_is_exported_under_its_key_and_requires_guesses_and_the_inputs_that_the_metric_needs(
+    metric: Metric,
+) -> None:
     assert getattr(spotball_core, metric.key) is metric.function
     assert metric.key in spotball_core.__all__
     assert metric.function.__name__ == metric.key
@@ -73,7 +75,7 @@ def test_metric_docstring_has_summary_sections_example_parameters_and_equation(m
 
 
 @every_metric
-def test_metric_has_its_own_title_symbol_and_function_and_a_direction_and_unit(metric: Metric) -> None:
+def test_metric_has_a_unique_title_symbol_and_function_and_a_known_direction_and_unit(metric: Metric) -> None:
     assert metric.title[0].isupper() or metric.title[0].isdigit()
     assert metric.symbol
     assert metric.direction in ("lower", "higher") or metric.direction.startswith(("like the", "1 = "))
@@ -82,7 +84,7 @@ def test_metric_has_its_own_title_symbol_and_function_and_a_direction_and_unit(m
         assert [getattr(other, field) for other in METRICS.values()].count(getattr(metric, field)) == 1
 
 
-def test_metrics_that_depend_on_the_number_of_responses_have_a_matched_one() -> None:
+def test_metrics_that_depend_on_the_number_of_responses_have_a_matched_version() -> None:
     by_size = {key for key, metric in METRICS.items() if metric.by_size}
     assert by_size == {metric.estimates for metric in METRICS.values() if metric.is_matched}
     for metric in METRICS.values():
@@ -94,7 +96,7 @@ def test_metrics_that_depend_on_the_number_of_responses_have_a_matched_one() -> 
 
 
 def made(grid: Grid, shape: tuple[int, ...], **options: Any) -> MetricInput:
-    """Return probabilities and a ground truth of one cell for each image of the last axis."""
+    """Return random probabilities and one ball cell for each image; images are the last axis of `shape`."""
     rng, n = np.random.default_rng(1), shape[-1]
     cells = np.eye(grid.n_cells, dtype=bool)
     return MetricInput(
@@ -121,7 +123,7 @@ DRAWN = ("top_k_accuracy_matched", "log_score_matched")
 
 
 @pytest.mark.parametrize("key", [key for key in METRICS if key not in DRAWN])
-def test_several_respondents_at_once_score_like_each_alone(key: str) -> None:
+def test_metric_statistic_of_several_respondents_equals_that_of_each_respondent_alone(key: str) -> None:
     data = made(Grid.standard(), (3, 4), draws=1)
     alone = [total(METRICS[key], replace(data, mass=data.mass[i], unparsed=data.unparsed[i])) for i in range(3)]
     assert total(METRICS[key], data) == pytest.approx(np.array(alone), rel=1e-9)
@@ -129,7 +131,7 @@ def test_several_respondents_at_once_score_like_each_alone(key: str) -> None:
     assert statistic.enters.shape == statistic.answered.shape == (3, 4)
 
 
-def test_options_are_passed_to_wasserstein_matched_and_the_title_of_top_k_accuracy() -> None:
+def test_metric_options_apply_to_wasserstein_matched_and_to_the_title_of_top_k_accuracy() -> None:
     data = made(Grid(2, 2, 60, 80), (6,), wasserstein_unit="diagonal", seed=3, draws=2)
     data = replace(data, mass=np.floor(20 * data.mass), reference=np.floor(50 * data.reference))
     choices = {"grid": data.grid, "unit": "diagonal", "seed": 3, "draws": 2}

@@ -50,8 +50,8 @@ def test_halves_are_disjoint_and_equally_large(mass: FloatArray, seed: int) -> N
     assert (second.sum(axis=-1) == mass.sum(axis=-1) // 2).all()
 
 
-def test_both_halves_have_the_same_mean_and_variance_or_are_the_probabilities() -> None:
-    """Check halves of 3 + 2 responses: each has 2, which are 1.2 and 0.8 on average, and one response is dropped."""
+def test_halves_of_counts_have_equal_means_and_variances_and_halves_of_probabilities_are_unchanged() -> None:
+    """Check 3 and 2 responses to two cells: a half has 2 responses, on average 1.2 and 0.8, and one is excluded."""
     for half in sampling.halves(np.array([3.0, 2.0]), np.random.default_rng(1), draws=20_000):
         np.testing.assert_allclose(half.mean(axis=0), [1.2, 0.8], atol=0.02)
         np.testing.assert_allclose(half.var(axis=0), 2 * 0.6 * 0.4 * 3 / 4, atol=0.02)
@@ -86,13 +86,14 @@ def test_extrapolated_is_unbiased_for_an_error_proportional_to_1_over_n(n: int) 
     assert np.isnan(sampling.extrapolated(agreement, ONE_RESPONSE)).all()
 
 
-def test_of_few_equals_the_mean_over_all_subsets() -> None:
+def test_of_few_equals_the_mean_over_all_subsets_of_the_responses() -> None:
     mass = np.array([[5.0, 3.0, 2.0]])
     cells = [0] * 5 + [1] * 3 + [2] * 2
     ways = [np.bincount(way, minlength=3) for way in itertools.combinations(cells, sampling.FEW)]
     expected = np.mean([agreement(way.astype(float)) for way in ways])
     assert sampling.of_few(agreement, mass, draws=1000)[0] == pytest.approx(expected, abs=0.003)
-    # Counts next to probabilities are counts. All 8 of 8 responses are drawn each time, so the result is not random.
+    # A row of counts is treated as counts even if another row has probabilities. All 8 of 8 responses are drawn each
+    # time, so the result is not random.
     mass = np.array([[[4.0, 3.0, 1.0]], [[0.5, 0.25, 0.25]]])
     assert sampling.of_few(agreement, mass)[0, 0] == pytest.approx((4**2 + 3**2 + 1) / 8**2)
 
@@ -106,7 +107,7 @@ def test_of_few_does_not_depend_on_the_number_of_responses() -> None:
 
 
 def entropy_by_loops(row: list[int]) -> float:
-    """Return the entropy by eq. 7 of Chao, Wang and Jost (2013), computed literally."""
+    """Return the entropy by eq. 7 of Chao, Wang and Jost (2013), computed with plain loops."""
     n, once, twice = sum(row), row.count(1), row.count(2)
     value = sum(x / n * sum(1 / k for k in range(x, n)) for x in row if x)
     if twice:
@@ -122,7 +123,7 @@ def entropy_by_loops(row: list[int]) -> float:
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=12).filter(lambda row: 2 <= sum(row) <= 30))
-def test_entropy_equals_chao_wang_jost_by_loops(row: list[int]) -> None:
+def test_entropy_equals_the_chao_wang_jost_estimator_computed_with_loops(row: list[int]) -> None:
     found = float(sampling.entropy(np.array([row], dtype=float))[0])
     assert found == pytest.approx(entropy_by_loops(row), rel=1e-5, abs=1e-6)
 
@@ -131,7 +132,7 @@ def test_entropy_equals_chao_wang_jost_by_loops(row: list[int]) -> None:
     "row", [[1] + [2] * 30, [1, 1] + [2] * 25 + [7], [1, 2, 40], [1, 2, 2], [1] + [2] * 20 + [60_000], [1, 2, 200_000]]
 )
 def test_entropy_of_unseen_cells_is_not_lost_in_rounding(row: list[int]) -> None:
-    """Sum from r = n on, because the logarithm and the sum up to n - 1 are equal to 18 digits here."""
+    """Compute the expected value as a sum from r = n on: the logarithm and the sum to n - 1 agree to 18 digits here."""
     n, once, twice = sum(row), row.count(1), row.count(2)
     named = sum(x / n * sum(1 / k for k in range(x, n)) for x in row)
     b = 1 - 2 * twice / ((n - 1) * once + 2 * twice)
@@ -141,7 +142,7 @@ def test_entropy_of_unseen_cells_is_not_lost_in_rounding(row: list[int]) -> None
 
 
 @pytest.mark.parametrize(("n", "most"), [(10, 0.25), (20, 0.12), (50, 0.06), (150, 0.02)])
-def test_entropy_has_a_small_bias(n: int, most: float) -> None:
+def test_entropy_of_random_counts_has_a_small_bias(n: int, most: float) -> None:
     rng = np.random.default_rng(n)
     shares = rng.dirichlet(np.full(60, 0.2), 300)
     truth = -(shares * np.log(np.maximum(shares, 1e-300))).sum(axis=-1)
@@ -149,29 +150,29 @@ def test_entropy_has_a_small_bias(n: int, most: float) -> None:
     assert abs((found - truth).mean()) < most
 
 
-def test_entropy_of_one_response_is_nan_and_of_millions_is_exact() -> None:
+def test_entropy_of_one_response_is_nan_and_of_millions_of_responses_is_close_to_the_true_entropy() -> None:
     assert np.isnan(sampling.entropy(ONE_RESPONSE)).all()
     many = sampling.entropy(np.array([[2e6, 2e6, 1.0]]))
     assert many[0] == pytest.approx(math.log(2), abs=1e-4)
 
 
 def test_distance_at_any_size_equals_values_computed_by_hand() -> None:
-    """Use distances of 5 (all) and 7 (half), and 2 and 2 sqrt(1.5) for the reference: rho is 1.5, 25 - 24 / 0.5 < 0."""
+    """Check rho = 1.5 from reference distances 2 and 2 sqrt(1.5): with 5 (all) and 7 (halves), 25 - 24 / 0.5 = -23."""
     alone = np.array([5.0, 7.0, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
     assert sampling.distance_at_any_size(alone) == pytest.approx(-math.sqrt(23))
     far = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.1, 0.1, 1.0])
     assert sampling.distance_at_any_size(far) == pytest.approx(math.sqrt(100 - 10.25 / 0.5))
-    # At half of 1/n + 1/k, the difference of rho from 2 is also half, so rho is 1.75.
+    # If 1/n + 1/k is half as large, the difference of rho from 2 is also half as large, so rho is 1.75.
     larger = np.array([10.0, 10.5, 2.0, 2.0 * math.sqrt(1.5), 0.05, 0.1, 1.0])
     assert sampling.distance_at_any_size(larger) == pytest.approx(math.sqrt(100 - 10.25 / 0.75))
-    # Two equal images give the value of one. No images give NaN. Without noise, there is no correction.
+    # Two equal images give the same value as one. No images give NaN. Without noise, there is no correction.
     assert sampling.distance_at_any_size(2 * far) == pytest.approx(sampling.distance_at_any_size(far))
     assert np.isnan(sampling.distance_at_any_size(np.zeros(7)))
     assert sampling.distance_at_any_size(np.array([3.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0])) == 3.0
 
 
 @given(some_counts, st.integers(0, 99))
-def test_shared_draws_give_the_same_values_as_separate_ones(mass: FloatArray, seed: int) -> None:
+def test_shared_draws_give_the_same_values_as_separate_draws(mass: FloatArray, seed: int) -> None:
     """Check that a second metric can reuse draws, and that other responses and seeds get different draws."""
     shared = sampling.SharedDraws()
 
@@ -201,7 +202,7 @@ def test_shared_draws_are_computed_once_and_stored_up_to_the_memory_limit() -> N
     assert few.of(sampling.splits, mass, seed=0, draws=2) is not stored[0]
 
 
-def test_default_seed_is_0() -> None:
+def test_extrapolated_and_of_few_have_the_default_seed_0() -> None:
     mass = np.random.default_rng(6).multinomial(9, np.full(5, 0.2), 4).astype(float)
     for function in (sampling.extrapolated, sampling.of_few):
         values = [function(agreement, mass, **seed) for seed in ({}, {"seed": 0}, {"seed": 1})]
@@ -209,8 +210,8 @@ def test_default_seed_is_0() -> None:
         assert (values[0] != values[2]).any()
 
 
-def test_distance_sums_with_a_reference_of_probabilities_use_the_respondents_size() -> None:
-    """Check 1/n of both pairs: the 10 responses of the respondent, and as many drawn from the reference."""
+def test_distance_sums_with_a_probability_reference_draw_as_many_responses_as_the_respondent_has() -> None:
+    """Check 1/n + 1/k with infinite k: the respondent has 10 responses, and 10 are drawn from the reference."""
 
     def distance(p: FloatArray, q: FloatArray) -> FloatArray:
         return np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])

@@ -25,10 +25,10 @@ def probabilities(item: ImageCounts) -> tuple[list[float], list[float]]:
 
 
 def test_log_score_equals_values_computed_by_hand() -> None:
-    # Half of the answers are in the two cells of the ball, of six cells: 0.9 * 0.5 + 0.1 * 2 / 6.
+    # Half of the answers are in the two cells of the ball, and the grid has six cells: 0.9 * 0.5 + 0.1 * 2 / 6.
     found = log_score([1, 1, 0, 0, 0, 2], GRID.mask(["A1", "A2"]), smoothing=0.1)
     assert found == pytest.approx(-math.log(0.9 * 0.5 + 0.1 * 2 / 6), rel=1e-14)
-    # None of the answers is in the one cell of the ball, of 60 cells, so 0.01 / 60 remains.
+    # No answer is in the only cell of the ball, so its smoothed probability, with 60 cells, is 0.01 / 60.
     assert log_score(["A1"], ["D5"]) == pytest.approx(math.log(60 / 0.01), rel=1e-14)
 
 
@@ -42,7 +42,7 @@ def test_log_score_equals_a_plain_loop(item: ImageCounts, smoothing: float) -> N
     assert math.copysign(1, found) == 1
 
 
-def test_log_score_is_finite_and_exactly_0_for_correct_certainty() -> None:
+def test_log_score_of_a_wrong_answer_is_finite_and_of_a_ball_in_all_cells_is_0_and_not_negative() -> None:
     assert math.isfinite(log_score("A1", "D5", smoothing=1e-300))
     # If the ball is in all cells, the score is 0. Rounding must not make it -0 or slightly negative.
     for n_cells in range(1, 100):
@@ -52,7 +52,7 @@ def test_log_score_is_finite_and_exactly_0_for_correct_certainty() -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0, -0.1, 1.1, math.nan])
-def test_invalid_smoothing_raises_option_error(smoothing: float) -> None:
+def test_log_score_with_invalid_smoothing_raises_option_error(smoothing: float) -> None:
     with raises(OptionError, "invalid-option:smoothing"):
         log_score(["A1"], ["A1"], smoothing=smoothing)
 
@@ -74,7 +74,9 @@ def test_energy_score_equals_values_computed_by_hand() -> None:
 
 
 @given(item=items())
-def test_brier_and_energy_scores_equal_plain_loops_and_are_best_for_the_ball(item: ImageCounts) -> None:
+def test_brier_and_energy_scores_equal_plain_loops_and_are_lowest_for_the_distribution_of_the_ball(
+    item: ImageCounts,
+) -> None:
     p, q = probabilities(item)
     expected = sum((share - true) ** 2 for share, true in zip(p, q, strict=True))
     brier = brier_score(item.counts, item.truth)
@@ -105,7 +107,7 @@ def test_scoring_rules_are_proper_so_true_probabilities_score_best(world: tuple[
     grid, chances, said = world
     chances = chances / chances.sum()
     outcomes = np.eye(grid.n_cells, dtype=bool)
-    honest_and_other = np.stack([chances, said])[:, None]  # each with every possible cell of the ball
+    honest_and_other = np.stack([chances, said])[:, None]  # each is scored for every possible ball cell
     for scores, slack in (
         (energy_score(honest_and_other, outcomes, grid=grid), 1e-12 * grid.diagonal),
         (brier_score(honest_and_other, outcomes), 1e-12),

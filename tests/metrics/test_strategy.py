@@ -1,4 +1,4 @@
-"""Test strategy metrics: rates against Shapely, center and entropy against loops and SciPy, and cases by hand."""
+"""Test strategy metrics against Shapely (player rates), loops and SciPy (center, entropy), and values by hand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def scenes(draw: st.DrawFn) -> tuple[Grid, Array, Boxes]:
 
 
 def test_near_player_rate_equals_values_computed_by_hand() -> None:
-    # The box ends at x = 5. The center of A1 (5, 10) is on it, A2 is 10 away, A3 20, and B1 (5, 30) 10.
+    # The box ends at x = 5 and y = 20. The distances of the centers are 0 for A1 (5, 10), 10 for A2, 20 for A3 and 10
+    # for B1 (5, 30).
     counts, players = [1, 2, 3, 4, 0, 0], [[0, 0, 5, 20]]
     # A tau of 0.2 is 10 pixels. A distance of exactly 10 counts as near.
     assert near_player_rate(counts, players, tau=0.2, grid=GRID) == (1 + 2 + 4) / 10
@@ -53,7 +54,7 @@ def test_near_player_rate_equals_values_computed_by_hand() -> None:
 
 
 @given(scene=scenes(), tau=st.floats(0.01, 1), theta=st.floats(0.001, 1))
-def test_rates_and_distances_and_shares_of_players_equal_shapely(
+def test_near_player_and_overlap_rates_and_player_distances_and_shares_equal_shapely(
     scene: tuple[Grid, Array, Boxes], tau: float, theta: float
 ) -> None:
     grid, counts, players = scene
@@ -71,7 +72,7 @@ def test_rates_and_distances_and_shares_of_players_equal_shapely(
         assert overlap_rate(counts, players, theta=theta, grid=grid) == pytest.approx(overlapping, rel=1e-12)
 
 
-def test_masks_and_rates_have_the_same_defaults() -> None:
+def test_near_player_and_overlap_masks_have_the_same_default_thresholds_as_the_rates() -> None:
     # The defaults from the paper are a tau of 0.08 and a theta of 0.02.
     players, grid = [[90.0, 0, 130, 70]], Grid.standard()
     for mask, rate in ((near_player_mask, near_player_rate), (overlap_mask, overlap_rate)):
@@ -98,7 +99,7 @@ def test_overlap_rate_of_fully_covered_cells_is_1_at_theta_1(grid: Grid) -> None
 
 
 @pytest.mark.parametrize("rate", [near_player_rate, overlap_rate])
-def test_boxes_and_player_boxes_may_be_mixed(rate: Callable[..., Any]) -> None:
+def test_player_rates_of_plain_boxes_player_box_records_or_a_mix_of_both_are_equal(rate: Callable[..., Any]) -> None:
     counts = [1, 2, 3, 4, 0, 0]
     plain = [[0, 0, 5, 30], [22, -5, 30, 20]]
     records = [PlayerBox(x1=0, y1=0, x2=5, y2=30), PlayerBox(x1=22, y1=-5, x2=30, y2=20)]
@@ -122,14 +123,17 @@ NO_WINDOWS = (((0, 1), (1, 1)), ((2, 1), (1, 1)), ((1, 3), (1, 1)), ((1, 1), (1,
         (center_ratio, {}, "different-grids"),
     ],
 )
-def test_invalid_options_raise_option_error(metric: Callable[..., Any], options: dict[str, Any], where: str) -> None:
+def test_strategy_metrics_with_invalid_options_raise_option_error(
+    metric: Callable[..., Any], options: dict[str, Any], where: str
+) -> None:
     second = [1] * 6 if metric is center_ratio else [[0, 0, 1, 1]]
     with raises(OptionError, where):
         metric([1] * 6, second, grid=GRID, **options)
 
 
 def test_center_ratio_equals_values_computed_by_hand() -> None:
-    # Guesses B3, D7, C5 are inside, A5, E5, C2, C8 outside, one is unparsed: 3/7. The ball is inside in 2 of 4 cells.
+    # B3, D7 and C5 are in the window, A5, E5, C2 and C8 are not, and one guess is unparsed: 3/7. Two of the four ball
+    # cells are in the window.
     answers = ["B3", "D7", "C5", "A5", "E5", "C2", "C8", None]
     assert center_ratio(answers, {"D3", "D4", "E3", "E4"}) == pytest.approx((3 / 7) / (2 / 4), rel=1e-15)
     # The window is the left column: it has 3 of 4 guesses and 2 of 5 ball cells.
@@ -137,7 +141,7 @@ def test_center_ratio_equals_values_computed_by_hand() -> None:
     found = center_ratio(counts, truth, window=((1, 2), (1, 1)), grid=GRID)
     assert found == pytest.approx((3 / 4) / (2 / 5), rel=1e-15)
     assert center_ratio([1] * 60, [1] * 60, grid=Grid(6, 10, 1280, 720)) == 1
-    # Without ground truth in the default window, B3 to D7, it is undefined.
+    # If no ball cell is in the default window, B3 to D7, the ratio is undefined.
     inside, grid = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}, Grid.standard()
     assert {label for label, within in zip(grid.labels, window_mask(grid), strict=True) if within} == inside
     assert math.isnan(center_ratio("C5", "A1"))
@@ -161,7 +165,7 @@ def test_center_ratio_equals_a_plain_loop(counts: Array, truth: Array) -> None:
 
 
 @pytest.mark.parametrize("measure", [center_ratio, symmetric_center_bias])
-def test_ground_truth_of_center_metrics_may_have_any_form(measure: Callable[..., Any]) -> None:
+def test_center_metrics_do_not_depend_on_the_form_of_the_ground_truth(measure: Callable[..., Any]) -> None:
     guesses, prior = ["C5", "A1", "F10"], np.zeros(60)
     prior[[24, 34]] = 1
     expected = measure(guesses, prior)
@@ -191,7 +195,7 @@ def test_symmetric_center_bias_equals_a_plain_loop(pool: tuple[Grid, Array, Arra
     far_guesses = far_truth = 0.0
     for index in range(grid.n_cells):
         row, col = divmod(index, grid.cols)
-        # Distances are counted in half cells from the center, so that the middle cell is exactly at 0.
+        # Positions are whole numbers of half cells from the center, so that the middle cell is exactly at 0.
         x, y = (2 * col + 1 - grid.cols) * grid.cell_width / 2, (2 * row + 1 - grid.rows) * grid.cell_height / 2
         far = math.hypot(x, y)
         far_guesses += guesses[index] / sum(guesses) * far
@@ -204,7 +208,7 @@ def test_symmetric_center_bias_equals_a_plain_loop(pool: tuple[Grid, Array, Arra
 
 
 @given(pool=pools())
-def test_symmetric_center_bias_of_mirrored_guesses_is_equal(pool: tuple[Grid, Array, Array]) -> None:
+def test_symmetric_center_bias_does_not_change_if_guesses_are_mirrored(pool: tuple[Grid, Array, Array]) -> None:
     grid, guesses, truth = pool
     found = symmetric_center_bias(guesses, truth, grid=grid)
     field = guesses.reshape(grid.rows, grid.cols)
@@ -214,10 +218,10 @@ def test_symmetric_center_bias_of_mirrored_guesses_is_equal(pool: tuple[Grid, Ar
 
 
 def test_normalized_entropy_equals_values_computed_by_hand() -> None:
-    # p = (1/2, 1/4, 1/4) over 8 cells: (1/2 * 1 + 1/4 * 2 + 1/4 * 2) bits of 3.
+    # p = (1/2, 1/4, 1/4) over 8 cells: the entropy is 1/2 * 1 + 1/4 * 2 + 1/4 * 2 bits, and the maximum is 3 bits.
     assert normalized_entropy([2, 1, 1, 0, 0, 0, 0, 0]) == pytest.approx((1 / 2 + 2 / 4 + 2 / 4) / 3, rel=1e-14)
     assert normalized_entropy(["A1", "F10", None, "A1", "F10"]) == pytest.approx(math.log(2) / math.log(60), rel=1e-14)
-    # The bounds are exact, and 0 is not -0.
+    # The entropy of a single cell is exactly 0 and not -0, and that of equal cells never exceeds 1.
     for n_cells in range(1, 70):
         assert str(float(normalized_entropy(np.eye(n_cells)[0]))) == "0.0"
         assert n_cells == 1 or 1 - 1e-15 <= normalized_entropy(np.ones(n_cells)) <= 1
@@ -245,7 +249,7 @@ def test_image_entropy_equals_values_computed_by_hand() -> None:
     # Each image has one certain cell, so its entropy is 0, but the pooled cells differ, so pooled entropy is 1.
     assert normalized_entropy(np.eye(4).sum(axis=0)) == pytest.approx(1, rel=1e-14)
     assert image_entropy(np.eye(4)) == 0
-    # The axes before the images are kept.
+    # The axes before the axis of images are kept.
     found = image_entropy(np.array([[[1, 1, 0, 0], [1, 0, 0, 0]], [[1, 1, 1, 1], [0, 0, 0, 0]], np.zeros((2, 4))]))
     assert found[:2] == pytest.approx([0.25, 1.0])
     assert math.isnan(found[2])

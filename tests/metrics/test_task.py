@@ -68,7 +68,8 @@ def test_euclidean_and_expected_error_equal_values_computed_by_hand() -> None:
     assert euclidean_error(answers, ball) == (3 * 64 + 0) / 2
     expected = ((math.hypot(3 * 64, 60) + 3 * 64) / 2 + (60 + 0) / 2) / 2
     assert expected_error(answers, ball) == pytest.approx(expected, rel=1e-14)
-    # The neighbors of A1 and B3 are 10 away in the row and 20 in the column. Without a ball, distances are infinite.
+    # Neighbors of A1 and B3 in the same row are 10 away, and in the same column 20. Without a ball, distances are
+    # infinite.
     masks = np.stack([GRID.mask(["A1", "B3"]), GRID.mask([])])
     assert truth_distances(masks, GRID).tolist() == [[0, 10, 20, 20, 10, 0], [math.inf] * 6]
 
@@ -115,7 +116,7 @@ def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(item: ImageCounts, k
 
 
 @given(item=items())
-def test_top_k_accuracy_grows_with_k_up_to_whether_any_answer_is_right(item: ImageCounts) -> None:
+def test_top_k_accuracy_grows_with_k_and_ends_at_1_if_any_answer_is_right_and_else_at_0(item: ImageCounts) -> None:
     values = [float(top_k_accuracy(item.counts, item.truth, k=k)) for k in range(1, item.grid.n_cells + 1)]
     assert all(later >= earlier - 1e-12 for earlier, later in itertools.pairwise(values))
     assert values[-1] == float(item.counts[item.truth].sum() > 0)

@@ -1,4 +1,4 @@
-"""Test transport: batches against `ot.emd2` on one complete pair at a time, and whole numbers, which must equal POT."""
+"""Test transport: batches must equal one `ot.emd2` call per pair, and solvers of whole numbers must equal POT."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 def answers(n: int, seed: int, grid: Grid = STANDARD) -> tuple[Array, Array]:
-    """Return counts of 150 and of 20 answers, over 5 to 25 cells each."""
+    """Return counts of n images with 150 and with 20 answers, each over 5 to 25 cells."""
     rng = np.random.default_rng(seed)
 
     def draw(n_answers: int) -> Array:
@@ -122,7 +122,9 @@ def batches(draw: st.DrawFn) -> tuple[Grid, Array, Array]:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(batch=batches(), threads=st.sampled_from([None, 1, 2]))
-def test_batches_equal_one_emd2_call_per_pair(batch: tuple[Grid, Array, Array], threads: int | None) -> None:
+def test_wasserstein_of_a_batch_equals_one_emd2_call_per_pair(
+    batch: tuple[Grid, Array, Array], threads: int | None
+) -> None:
     grid, p, q = batch
     expected = plain(p, q, grid)
     found = wasserstein(p, q, grid=grid, threads=threads)
@@ -132,7 +134,9 @@ def test_batches_equal_one_emd2_call_per_pair(batch: tuple[Grid, Array, Array], 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), shares=st.booleans())
-def test_batches_of_answers_equal_one_emd2_call_per_pair(seed: int, shares: bool) -> None:
+def test_wasserstein_of_a_batch_of_counts_or_probabilities_equals_one_emd2_call_per_pair(
+    seed: int, shares: bool
+) -> None:
     p, q = answers(20, seed)
     if shares:
         q = np.random.default_rng(seed).dirichlet(np.full(60, 0.5), 20)
@@ -140,7 +144,7 @@ def test_batches_of_answers_equal_one_emd2_call_per_pair(seed: int, shares: bool
 
 
 @pytest.mark.parametrize("grid", [Grid(12, 20, 640, 360), Grid(24, 40, 640, 360)], ids=str)
-def test_large_grids_equal_one_emd2_call_per_pair(grid: Grid) -> None:
+def test_wasserstein_on_large_grids_equals_one_emd2_call_per_pair(grid: Grid) -> None:
     rng = np.random.default_rng(0)
     p, q = answers(4, 0, grid)
     p[0], q[0] = rng.dirichlet(np.ones(grid.n_cells), 2)
@@ -150,7 +154,7 @@ def test_large_grids_equal_one_emd2_call_per_pair(grid: Grid) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1e-12, 1e-9, 1e-6])
-def test_masses_of_very_different_size_equal_one_emd2_call_per_pair(scale: float) -> None:
+def test_wasserstein_of_masses_of_very_different_sizes_equals_one_emd2_call_per_pair(scale: float) -> None:
     p, q = answers(30, 1)
     p[:, ::2] *= scale
     q[:, 1::3] *= scale
@@ -159,7 +163,8 @@ def test_masses_of_very_different_size_equal_one_emd2_call_per_pair(scale: float
 
 
 def test_transport_equals_values_computed_by_hand() -> None:
-    # Cells are at 0, 1, 3 and 7. First, a quarter moves from 0 to 1 and a quarter from 3 to 7. Then one cell to all.
+    # Cells are at 0, 1, 3 and 7. First, a quarter moves from 0 to 1 and a quarter from 3 to 7. Second, 0 gives a
+    # quarter to each other cell. Third, a half moves from 3 to 7.
     at = np.array([0.0, 1, 3, 7])
     cost = np.abs(at[:, None] - at)
     moves = np.array([[0.25, -0.25, 0.25, -0.25], [0.75, -0.25, -0.25, -0.25], [0, 0, 0.5, -0.5]])
@@ -173,7 +178,7 @@ def test_transport_equals_values_computed_by_hand() -> None:
     assert transport_on_a_line(differences, 10).tolist() == [5, 20]
 
 
-def test_repeated_problems_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_solves_repeated_pairs_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     p, q = answers(3, 2)
     expected = [wasserstein(one, other) for one, other in zip(p, q, strict=True)]
     solved = counting(monkeypatch)
@@ -186,7 +191,7 @@ def test_repeated_problems_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(solved) == 4
 
 
-def test_solver_gets_only_the_cells_whose_mass_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_passes_only_cells_whose_mass_differs_to_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = counting(monkeypatch)
     p, q = np.zeros((2, 60))
     p[[0, 1, 2, 10, 20]], q[[0, 30, 31, 10, 20]] = [4, 2, 1, 1, 2], [4, 3, 1, 1, 1]
@@ -208,7 +213,9 @@ def test_solver_gets_only_the_cells_whose_mass_differs(monkeypatch: pytest.Monke
     ],
     ids=["one source", "one sink", "one of each", "equal", "all but one lose", "a row", "a column", "1 x 1"],
 )
-def test_closed_forms_do_not_call_the_solver(grid: Grid, p: Array, q: Array, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_of_pairs_with_a_closed_form_does_not_call_the_solver(
+    grid: Grid, p: Array, q: Array, monkeypatch: pytest.MonkeyPatch
+) -> None:
     solved = counting(monkeypatch)
     assert wasserstein(p, q, grid=grid) == pytest.approx(float(plain(p, q, grid)), rel=1e-12, abs=1e-12)
     # `ot.emd2` refers to the solver by another name, so its calls are not counted here.
@@ -216,13 +223,13 @@ def test_closed_forms_do_not_call_the_solver(grid: Grid, p: Array, q: Array, mon
 
 
 @pytest.mark.parametrize("numba", [True, False])
-def test_results_do_not_depend_on_threads_or_batches(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_does_not_depend_on_threads_or_batches(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if numba:
         pytest.importorskip("numba", reason="needs Numba, of the extra speed")
         monkeypatch.setattr(module, "_FOR_THREADS", 2)
     else:
         solve_with(monkeypatch, "POT")
-    # Several chunks of problems on all cells, which are large enough for threads, and some of answers.
+    # Several chunks of problems on all cells, which are large enough for threads, and some smaller problems of counts.
     sides = zip(everywhere(3 * module._SHARED_CHUNK + 5), answers(9, 3), strict=True)
     p, q = (np.concatenate(side) for side in sides)
     alone = [float(wasserstein(one, other)) for one, other in zip(p, q, strict=True)]
@@ -234,7 +241,7 @@ def test_results_do_not_depend_on_threads_or_batches(numba: bool, monkeypatch: p
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_only_large_problems_are_solved_in_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_solves_only_large_problems_in_threads(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     solve: Callable[..., Any] = ot.lp.emd_wrap.emd_c
     seen: dict[str, set[bool]] = {}
 
@@ -251,7 +258,9 @@ def test_only_large_problems_are_solved_in_threads(threads: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_solver_that_reaches_its_iteration_limit_raises(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_beyond_the_iteration_limit_of_the_solver_raises_distribution_error(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     p, q = everywhere(40)
     solve_with(monkeypatch, "POT")
     monkeypatch.setattr(module, "_MAX_PIVOTS", 1)
@@ -260,8 +269,8 @@ def test_solver_that_reaches_its_iteration_limit_raises(threads: int, monkeypatc
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
-def test_sum_beyond_2_to_the_53_is_not_rounded_at_each_step(order: list[int]) -> None:
-    # Moving 2**26 costs 2**53, and two more cost 1 each. In floats, 2**53 + 1 + 1 is 2**53.
+def test_pot_solver_rounds_a_total_cost_above_2_to_the_53_only_once(order: list[int]) -> None:
+    # Moving a mass of 2**26 costs 2**53, and moving two masses of 1 costs 1 each. In floats, 2**53 + 1 + 1 is 2**53.
     cost = np.full((6, 6), 2.0**27)
     cost[1, 4] = cost[2, 5] = 1.0
     row = np.array([[2.0**26, 1, 1, -(2.0**26), -1, -1]])
@@ -271,7 +280,9 @@ def test_sum_beyond_2_to_the_53_is_not_rounded_at_each_step(order: list[int]) ->
 
 
 @pytest.mark.parametrize(("problems", "expected"), [(0.9, 1), (1.5, 1), (3.5, 3), (100, 8)])
-def test_within_memory_limits_threads_to_fit(problems: float, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_within_memory_limits_the_number_of_threads_to_the_available_memory(
+    problems: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = np.ones((2, 4000))
     rows[:, ::2] = -1
     required = module._BYTES_PER_PAIR * 2000 * 2000
@@ -344,7 +355,7 @@ def test_least_costs_equal_pot_emd(solver: Solver, kind: str, n: int, n_cells: i
 
 @pytest.mark.parametrize("most", [2**30, 2**45])
 @pytest.mark.parametrize("kind", COSTS)
-def test_costs_beyond_64_bits_are_exact(kind: str, most: int) -> None:
+def test_numba_solver_with_costs_beyond_64_bits_equals_the_python_and_pot_solvers(kind: str, most: int) -> None:
     draw = np.random.default_rng(most)
     rows, costs = rows_of(50, 24, most, draw), np.asarray(COSTS[kind](24, draw)).astype(np.int64)
     found = module._whole(*numba_solver().least_costs(rows, costs)).tolist()
@@ -357,7 +368,7 @@ def test_costs_beyond_64_bits_are_exact(kind: str, most: int) -> None:
     assert found == module._by_pot(rows.astype(float), table, np.ones(50), 1, are_integers=True).tolist()
 
 
-def test_whole_restores_a_sum_from_its_remainder_and_a_rounded_value() -> None:
+def test_whole_restores_a_sum_from_its_remainder_modulo_2_to_the_64_and_a_rounded_value() -> None:
     draw = np.random.default_rng(0)
     for exact in (0, 1, 2**62, 2**63, 2**64, 2**64 - 1, 3 * 2**70 + 5, *(int(2 ** (90 * x)) for x in draw.random(50))):
         remainder = np.array([exact % 2**64], np.uint64).astype(np.int64)
@@ -365,7 +376,7 @@ def test_whole_restores_a_sum_from_its_remainder_and_a_rounded_value() -> None:
         assert found[0] == found[1] == found[2] == pytest.approx(exact, rel=1e-15)
 
 
-def test_least_costs_equal_values_computed_by_hand_and_keep_their_arguments(solver: Solver) -> None:
+def test_least_costs_equal_values_computed_by_hand_and_do_not_change_their_arguments(solver: Solver) -> None:
     # The cheapest move, B to C for 1, is not optimal: A to C and B to D cost 2 + 3, B to C and A to D 1 + 9.
     costs = np.array([[0, 9, 2, 9], [9, 0, 1, 3], [9, 9, 0, 9], [9, 9, 9, 0]])
     rows = np.array([[1, 1, -1, -1], [0, 5, -5, 0], [2, 0, 0, -2]])
@@ -378,7 +389,7 @@ def test_least_costs_equal_values_computed_by_hand_and_keep_their_arguments(solv
 
 @settings(max_examples=examples(300), deadline=None)
 @given(data=st.data(), unit=st.sampled_from(["px", "cell", "diagonal"]), are_counts=st.booleans())
-def test_all_solvers_give_identical_results(data: st.DataObject, unit: Any, are_counts: bool) -> None:
+def test_wasserstein_with_each_solver_gives_identical_results(data: st.DataObject, unit: Any, are_counts: bool) -> None:
     numba_solver()
     grid = data.draw(grids(5, 5))
     cells = grid.n_cells
@@ -400,8 +411,10 @@ def test_all_solvers_give_identical_results(data: st.DataObject, unit: Any, are_
 
 
 @pytest.mark.parametrize("drawn", [0.05, 0.3, 1, 30, (150, 20), (149, 47), (1009, 1013)], ids=str)
-def test_every_solver_equals_emd2_on_the_standard_grid(drawn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shares drawn with a concentration, and numbers of answers: even, odd, and as many as there may be."""
+def test_wasserstein_with_each_solver_equals_emd2_on_the_standard_grid(
+    drawn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check probabilities with this concentration, or two numbers of answers: even, odd, or the largest allowed."""
     draw = np.random.default_rng(0 if isinstance(drawn, tuple) else 1)
     if isinstance(drawn, tuple):
         p, q = (draw.multinomial(n, draw.dirichlet(np.full(60, 0.3), 50)).astype(float) for n in drawn)
@@ -421,7 +434,9 @@ def test_every_solver_equals_emd2_on_the_standard_grid(drawn: Any, monkeypatch: 
         assert transport(p - q, STANDARD.distances) == pytest.approx(expected, rel=1e-11)
 
 
-def test_problems_too_large_for_whole_numbers_are_solved_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_of_problems_too_large_for_whole_numbers_is_solved_in_floats(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("solved in whole numbers"))
     solve_with(monkeypatch, "Python")
     draw = np.random.default_rng(1)
@@ -437,13 +452,13 @@ def test_problems_too_large_for_whole_numbers_are_solved_in_floats(monkeypatch: 
 
 @pytest.mark.parametrize("grid", [STANDARD, Grid(12, 20, 640, 360), Grid(2, 2, 0.37, 0.1)], ids=str)
 @pytest.mark.parametrize("unit", ["px", "cell", "diagonal"])
-def test_step_of_is_a_small_power_of_two_or_none(grid: Grid, unit: str) -> None:
+def test_step_of_is_a_small_power_of_two_or_none_for_large_grids(grid: Grid, unit: str) -> None:
     cost = cost_matrix(grid, unit)
     step = step_of(cost)
     assert np.frexp(step)[0] == 0.5
     assert step / 2 < 1e-10 * cost[cost > 0].min()
     assert grid.n_cells * (cost.max() / step) <= 2**48
-    # Large grids have none. The compiled solver multiplies the moved amount by up to twice the number of cells.
+    # Large grids have no step. The compiled solver multiplies the moved amount by up to twice the number of cells.
     for rows, cols in ((19, 27), (2, 257), (23, 23)):
         assert step_of(Grid(rows, cols, cols, rows).distances) is None
     assert 2 * 512 * module.MOST_MOVED < 2**62
@@ -456,7 +471,9 @@ def test_step_of_is_a_small_power_of_two_or_none(grid: Grid, unit: str) -> None:
     ids=["single", "few", "many", "few and many", "shares"],
 )
 @pytest.mark.parametrize("numba", [True, False])
-def test_solver_depends_only_on_a_calls_size_and_kind(calls: list[int], scale: float, loads: bool, numba: bool) -> None:
+def test_wasserstein_loads_numba_or_pot_only_for_many_pairs_in_one_call_or_for_fractions(
+    calls: list[int], scale: float, loads: bool, numba: bool
+) -> None:
     if numba:
         pytest.importorskip("numba", reason="needs Numba, of the extra speed")
     code = (
@@ -475,7 +492,9 @@ def test_solver_depends_only_on_a_calls_size_and_kind(calls: list[int], scale: f
 
 
 @pytest.mark.parametrize("before", [0, 50, 20_000])
-def test_small_call_uses_the_python_solver_after_earlier_calls(before: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_of_few_pairs_uses_the_python_solver_even_after_larger_calls(
+    before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw = np.random.default_rng(4)
     if before:
         p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, before)).astype(float)
@@ -509,7 +528,7 @@ def test_numba_solver_works_without_a_writable_cache_folder(tmp_path: Path) -> N
     assert done.stdout.split() == ["6"]
 
 
-def test_without_numba_the_solver_of_pot_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wasserstein_without_numba_uses_the_solver_of_pot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_PAIRS", -1)
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "spotball_core.metrics.transport_numba", raising=False)
@@ -540,7 +559,9 @@ def test_numba_solver_runs_in_threads_with_identical_results(monkeypatch: pytest
     assert threading.get_ident() not in at_work
 
 
-def test_probabilities_without_a_step_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transport_of_probabilities_without_a_step_does_not_round_to_whole_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("taken for whole numbers"))
     cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     # The flows across the borders are 1/4, 1/2 and 0.4.

@@ -1,1 +1,1 @@
-"""Test mistakes of newcomers, listed in tables. Each message must state what is wrong, where, and how to fix it."""
+"""Test messages for mistakes of new users, listed in tables: what is wrong, where it is, and how to fix it."""

@@ -44,7 +44,9 @@ def check(message: str, mistake: Mistake) -> None:
 
 
 @pytest.mark.parametrize("mistake", rows(COMMANDS))
-def test_command_with_a_mistake_states_problem_place_and_fix(mistake: Mistake, prepared: Path, tmp_path: Path) -> None:
+def test_command_with_a_mistake_prints_the_problem_its_place_and_a_fix(
+    mistake: Mistake, prepared: Path, tmp_path: Path
+) -> None:
     for module in mistake.needs:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"needs {module}")
@@ -65,7 +67,7 @@ def test_command_with_a_mistake_states_problem_place_and_fix(mistake: Mistake, p
 
 
 @pytest.mark.parametrize("mistake", rows(calls.MISTAKES))
-def test_python_call_with_a_mistake_states_problem_place_and_fix(mistake: Mistake) -> None:
+def test_python_call_with_a_mistake_raises_an_error_with_the_problem_its_place_and_a_fix(mistake: Mistake) -> None:
     guesses = np.full(60, 1 / 60)
     names = {"spotball": spotball_core, "np": np, "guesses": guesses, "grid": spotball_core.Grid.standard()}
     row = {"image": "1", "cell": "D5"}
@@ -75,7 +77,7 @@ def test_python_call_with_a_mistake_states_problem_place_and_fix(mistake: Mistak
     assert getattr(raised.value, "code", "") == mistake.code
 
 
-def test_table_has_at_least_98_different_complete_mistakes() -> None:
+def test_tables_list_at_least_98_complete_mistakes_without_duplicates() -> None:
     assert len(MISTAKES) >= 98
     assert [name for name, n in Counter(mistake.name for mistake in MISTAKES).items() if n > 1] == []
     assert [name for name, n in Counter((one.command, *one.files.items()) for one in MISTAKES).items() if n > 1] == []

@@ -19,7 +19,7 @@ def _boxes(figure: Figure) -> tuple[list[tuple[str, Bbox]], RendererAgg]:
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-    # The method of `Text` is used because the extent of an annotation also includes its anchor.
+    # This calls the method of `Text`, because the extent of an annotation would also include its anchor.
     return [(text.get_text(), Text.get_window_extent(text, renderer)) for text in shown], renderer
 
 

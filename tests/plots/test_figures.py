@@ -132,7 +132,7 @@ def test_guess_maps_with_unusable_guesses_or_truth_raises_an_error(
         guess_maps(guesses, truth, GRID)
 
 
-def test_guesses_by_respondent_and_truth_by_sport_exclude_controls_and_unparsed() -> None:
+def test_guesses_by_respondent_and_truth_by_sport_exclude_controls_and_unparsed_answers() -> None:
     scenes = [
         scene("1", ball_cells=["D5", "D6"]),
         scene("2", ball_cells=None),
@@ -214,7 +214,7 @@ def test_accuracy_chart_shows_values_intervals_kinds_and_signature() -> None:
     report = report_of(*GROUPS)
     figure = accuracy_chart(report)
     soccer, volleyball = figure.axes
-    # Means over sports and prompts: human 24.6%, gemini 5.4%, uniform 3%. The first is at the top.
+    # Rows are sorted by the mean over sports and prompts: human 24.6% (at the top), gemini 5.4%, uniform 3%.
     assert [value for value, _, _ in rows(soccer)] == [0.192, 0.081, 0.07, 0.03]
     lines = [segment for c in soccer.collections if isinstance(c, LineCollection) for segment in c.get_segments()]
     intervals = [line[:, 0].tolist() for line in lines]
@@ -230,7 +230,7 @@ def test_accuracy_chart_shows_values_intervals_kinds_and_signature() -> None:
     assert soccer.get_xlim() == volleyball.get_xlim()
     assert 0.35 < soccer.get_xlim()[1] < 0.6  # The oracle's 100% must not compress the scale.
     assert touching(figure) == []
-    # Kinds differ in color and marker.
+    # Respondents of different kinds differ in color, and each row has its own marker.
     human, cot, base, uniform = rows(soccer)
     assert len({color for _, color, _ in (human, cot, uniform)}) == 3
     assert len({marker for _, _, marker in (human, cot, base, uniform)}) == 4
@@ -295,7 +295,7 @@ def test_accuracy_chart_without_matplotlib_names_the_report_extra(monkeypatch: p
 
 
 @pytest.mark.slow
-def test_drawing_does_not_import_pyplot() -> None:
+def test_guess_maps_do_not_import_pyplot_and_importing_chart_modules_does_not_import_matplotlib() -> None:
     code = (
         "import sys, spotball_core.plots.accuracy_chart, spotball_core.plots.guess_maps as f\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"

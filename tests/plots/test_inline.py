@@ -42,7 +42,7 @@ def texts(panel: Inline) -> list[str | None]:
     return [element.text for element in ElementTree.fromstring(panel.svg).iter("text")]
 
 
-def test_each_inline_panel_is_an_svg_image_with_a_label_the_panel_size_and_its_place(inline: list[Inline]) -> None:
+def test_inline_panels_are_labeled_svg_images_of_the_panel_size_with_adjacent_view_boxes(inline: list[Inline]) -> None:
     roots = [ElementTree.fromstring(panel.svg) for panel in inline]
     assert [panel.width for panel in inline] == [264, 264]  # 2.75 inches
     assert [root.tag for root in roots] == ["svg", "svg"]
@@ -55,7 +55,7 @@ def test_each_inline_panel_is_an_svg_image_with_a_label_the_panel_size_and_its_p
     assert second[0] > first[0] + first[2]
 
 
-def test_inline_panel_shows_only_its_own_axes_without_title_and_notes(inline: list[Inline]) -> None:
+def test_inline_panel_shows_only_one_panel_of_the_figure_without_title_and_notes(inline: list[Inline]) -> None:
     assert "a < b & 0" in texts(inline[0])
     assert "a < b & 1" in texts(inline[1])
     assert "a < b & 1" not in texts(inline[0])
@@ -65,7 +65,7 @@ def test_inline_panel_shows_only_its_own_axes_without_title_and_notes(inline: li
     assert len(texts(inline[1])) > len(texts(inline[0]))
 
 
-def test_inline_panel_has_descriptions_of_markers_and_css_variables_and_no_url_style_sheet_or_metadata(
+def test_inline_panel_describes_markers_uses_css_variables_and_has_no_url_style_sheet_or_metadata(
     inline: list[Inline],
 ) -> None:
     for place, panel in enumerate(inline):

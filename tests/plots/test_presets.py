@@ -79,7 +79,9 @@ def test_paper_preset_of_a_wide_chart_or_of_one_panel_writes_one_file(monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chart", [dots("soccer", "tennis"), maps("soccer", "tennis"), maps("soccer", "tennis", n=2)])
-def test_slides_preset_figures_fit_on_a_slide(chart: Chart, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slides_preset_writes_one_figure_per_sport_that_fits_on_a_slide(
+    chart: Chart, monkeypatch: pytest.MonkeyPatch
+) -> None:
     figures = drawn(chart, "slides", monkeypatch, title="A title")
     assert set(figures) == {"slides/accuracy-soccer.pdf", "slides/accuracy-tennis.pdf"}
     for figure in figures.values():

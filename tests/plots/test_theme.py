@@ -10,7 +10,7 @@ import pytest
 from spotball_core.plots.theme import THEME, css, look_of, markers
 from spotball_core.typing import FloatArray
 
-# Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
+# Simulation of color blindness by Machado, Oliveira and Fernandes (2009): severity 1, on linear sRGB.
 VISIONS = {
     "normal": np.eye(3),
     "protanopia": np.array(
@@ -78,7 +78,7 @@ def test_look_of_a_respondent_depends_only_on_name_and_kind_and_markers_of_promp
     assert found["base"] == markers(["base"])["base"]
 
 
-def test_css_has_a_unique_light_and_a_dark_value_of_every_color() -> None:
+def test_css_defines_a_unique_light_value_and_a_dark_value_for_every_color() -> None:
     # The inline code replaces each light color with a CSS variable, so the light colors must be unique.
     assert len({light for light, _ in THEME.values()}) == len(THEME)
     light, dark = css().split("@media screen and (prefers-color-scheme: dark)")

@@ -1,4 +1,4 @@
-"""Score one Counter of named cells per image, and one dictionary of probabilities per image."""
+"""Score one Counter of guessed cells per image, and one dictionary of probabilities per image."""
 
 from collections import Counter
 

@@ -65,7 +65,9 @@ def test_analyze_counts_texts_and_warns_about_respondents_without_rationales(rep
     assert cut == 4  # The text about arms occurs three times, and the emoji once.
 
 
-def test_offset_uses_neutral_sentences_or_else_equally_weighted_groups(report: ReasoningReport) -> None:
+def test_analyze_centers_on_neutral_sentences_or_without_them_on_rationales_with_equal_weight_per_group(
+    report: ReasoningReport,
+) -> None:
     neutral, pooled = report.offsets
     long = float(np.hypot(1.0, 0.2))  # This is the length of each template embedding.
     assert neutral.texts == "neutral"
@@ -88,14 +90,14 @@ def test_margins_and_keyword_agreement_of_a_group_equal_the_hand_computed_values
     assert found.published.margin.mean.value == pytest.approx(margin)
     assert found.published.margin.p05 == pytest.approx(margin)
     shift = 0.2 / float(np.hypot(1.0, 0.2))
-    # Centering adds the shift to pose and subtracts it from gaze; one of three rationales is about pose.
+    # Centering adds the shift to the margin of the one pose rationale, and subtracts it from those of the two others.
     assert found.centered.margin.mean.value == pytest.approx((margin + shift) / 3 + 2 * (margin - shift) / 3)
     assert found.changed == 0.0
     keywords = found.keywords
     assert keywords is not None
     assert (keywords.n, keywords.covered, keywords.share, keywords.kappa) == (3, 1.0, 1.0, 1.0)
     assert keywords.shares == pytest.approx({"pose": 1 / 3, "gaze": 2 / 3})
-    # Rationales without keywords are excluded.
+    # Rationales without keywords do not enter the keyword agreement.
     silent = group(report, "gemini", "volleyball", "cot").keywords
     assert silent is not None
     assert (silent.n, silent.covered, silent.share, silent.kappa, silent.shares) == (0, 0.0, None, None, {})
@@ -114,13 +116,14 @@ def test_panels_pool_rationales_by_kind_sport_and_prompt(report: ReasoningReport
 
 
 def contrast(report: ReasoningReport, *key: str) -> CategoryContrast:
-    """Return the published contrast of this outcome and respondent."""
+    """Return the contrast of an outcome and a respondent that uses the published statistic."""
     (found,) = (c for c in report.contrasts if (c.outcome, c.respondent, c.statistic) == (*key, "published"))
     return found
 
 
-def test_contrasts_equal_the_hand_computed_values(report: ReasoningReport) -> None:
-    # gemini/base has one correct pose rationale, and two gaze rationales: one wrong, and one unparsed (also wrong).
+def test_contrasts_of_accuracy_and_distances_equal_the_hand_computed_values(report: ReasoningReport) -> None:
+    # With the prompt base, gemini has one pose rationale, whose answer is correct, and two gaze rationales.
+    # Of these, one has a wrong answer, and one has an unparsed answer, which counts as wrong.
     accuracy = contrast(report, "accuracy", "gemini")
     assert (accuracy.value_a, accuracy.value_b, accuracy.difference) == (1.0, 0.0, 1.0)
     assert (accuracy.n_a, accuracy.n_b, accuracy.n_strata, accuracy.n_images) == (1, 2, 1, 2)
@@ -155,14 +158,14 @@ def test_analyze_with_several_models_adds_a_pooled_contrast() -> None:
     assert [name for name, outcome in found if outcome == "accuracy"] == ["human", "gemini", "other", None]
 
 
-def test_contrasts_of_three_categories_compare_each_with_the_others() -> None:
+def test_analyze_with_three_categories_contrasts_each_category_with_all_others() -> None:
     found = analyzed(templates=Templates("three", "1", {"pose": ("p", "q"), "gaze": ("g", "h"), "net": ("n",)}))
     assert found.categories == ("pose", "gaze", "net")
     assert {(c.a, c.b) for c in found.contrasts} == {(category, "others") for category in ("pose", "gaze", "net")}
     assert [left.published for left in found.left_out][-1] is None
 
 
-def test_report_lists_each_excluded_template_and_its_signature_contains_data_and_options(
+def test_report_has_a_leave_one_out_result_per_template_and_a_signature_with_data_and_options(
     report: ReasoningReport,
 ) -> None:
     assert [(left.category, left.template) for left in report.left_out] == [
@@ -177,7 +180,7 @@ def test_report_lists_each_excluded_template_and_its_signature_contains_data_and
     assert ReasoningReport.model_validate_json(report.model_dump_json()) == report
 
 
-def test_analyze_excludes_texts_with_zero_embeddings_and_counts_them() -> None:
+def test_analyze_excludes_and_counts_texts_with_zero_embeddings_and_raises_an_error_if_all_are_zero() -> None:
     said = read_rationales(frame(), SCENES)
     embedded: FloatArray = vectors(said.texts)
     embedded[0] = 0.0
@@ -202,7 +205,7 @@ def test_analyze_with_mismatched_embeddings_or_scenes_raises_option_error() -> N
 
 @settings(max_examples=10, deadline=None)
 @given(st.permutations(range(len(ROWS))), st.floats(0.1, 10))
-def test_analyze_does_not_depend_on_row_order_and_embedding_length(
+def test_analyze_result_does_not_depend_on_row_order_or_embedding_length(
     report: ReasoningReport, order: list[int], length: float
 ) -> None:
     said = read_rationales(frame([ROWS[place] for place in order]), SCENES)

@@ -28,7 +28,7 @@ def plain_cosine(a: FloatArray, b: FloatArray) -> float:
 
 
 def drawn(seed: int) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Return embeddings of 30 texts, and of three sets of templates."""
+    """Return random embeddings of 30 texts, and of three sets of templates."""
     rng = np.random.default_rng(seed)
     sets = {f"set {place}": rng.normal(size=(size, 7)) + 0.5 for place, size in enumerate((3, 4, 2))}
     return rng.normal(size=(30, 7)) + 0.5, sets
@@ -44,7 +44,7 @@ def test_cosines_equal_those_of_a_plain_loop_for_any_block_size(monkeypatch: pyt
     np.testing.assert_allclose(cosines(rows, columns), expected, atol=1e-14)
 
 
-def test_classify_similarity_is_the_mean_cosine_over_each_set() -> None:
+def test_classify_similarity_to_a_set_is_the_mean_cosine_over_its_templates() -> None:
     rows, sets = drawn(2)
     found = classify(rows, sets, centered=False)
     for row, similarity, number, margin in zip(rows, found.similarity, found.category, found.margin, strict=True):
@@ -56,7 +56,8 @@ def test_classify_similarity_is_the_mean_cosine_over_each_set() -> None:
 
 
 def test_classify_centered_on_the_rationales_equals_hand_computed_values() -> None:
-    # (3, 4) has cosines 0.6 and 0.8, (1, 0) has 1 and 0, (0, 1) has 0 and 1: means 1.6 / 3 and 1.8 / 3.
+    # The cosines with pose and gaze are 0.6 and 0.8 for (3, 4), 1 and 0 for (1, 0), and 0 and 1 for (0, 1).
+    # Their means are 1.6 / 3 and 1.8 / 3.
     found = classify([[3.0, 4.0], [1.0, 0.0], [0.0, 1.0]], SETS, centered=True)
     np.testing.assert_allclose(found.offset, [1.6 / 3, 0.6])
     np.testing.assert_allclose(found.similarity[0], [0.6 - 1.6 / 3, 0.2])
@@ -64,9 +65,9 @@ def test_classify_centered_on_the_rationales_equals_hand_computed_values() -> No
     np.testing.assert_allclose(found.margin[0], 0.4 / 3)
 
 
-def test_classify_centered_on_weighted_reference_texts_equals_hand_computed_values() -> None:
+def test_classify_centered_on_reference_texts_with_or_without_weights_equals_hand_computed_values() -> None:
     # The neutral text (4, 3) has cosine 0.8 with pose and 0.6 with gaze: pose has an advantage of 0.2.
-    # A rationale that leads by less than 0.2 changes its category.
+    # A rationale that is closer to pose by less than 0.2 changes its category.
     rationales = [[0.7, 0.6], [0.9, 0.2], [0.6, 0.7]]
     assert classify(rationales, SETS, centered=False).labels == ["pose", "pose", "gaze"]
     fair = classify(rationales, SETS, centered=True, reference=[[4.0, 3.0]])
@@ -78,7 +79,7 @@ def test_classify_centered_on_weighted_reference_texts_equals_hand_computed_valu
     np.testing.assert_allclose(weighted.offset, [0.5, 0.5])
 
 
-def test_classify_labels_zero_or_infinite_embeddings_empty_marks_ties_and_accepts_no_texts() -> None:
+def test_classify_labels_zero_or_non_finite_embeddings_as_empty_and_equal_similarities_as_tie() -> None:
     rows = [[0.0, 0.0], [np.nan, 1.0], [np.inf, 0.0], [1.0, 1.0], [1e-200, 0.0], [1e200, 1e199]]
     found = classify(rows, SETS, centered=False)
     assert found.category.tolist() == [EMPTY, EMPTY, EMPTY, TIE, 0, 0]
@@ -87,7 +88,7 @@ def test_classify_labels_zero_or_infinite_embeddings_empty_marks_ties_and_accept
     assert found.margin[3] == 0.0
     assert np.isnan(found.similarity[:3]).all()
     assert classify(np.empty((0, 2)), SETS, centered=False).labels == []
-    # Texts without a direction do not enter the offset.
+    # Texts with zero or non-finite embeddings do not enter the offset.
     np.testing.assert_allclose(classify(rows[:4], SETS, centered=True).offset, [math.sqrt(0.5)] * 2)
 
 
@@ -125,7 +126,7 @@ def test_classify_does_not_depend_on_the_length_of_embeddings(seed: int, lengths
 
 
 @given(seeds, st.booleans())
-def test_classify_does_not_depend_on_the_order_of_rows_templates_and_categories(seed: int, centered: bool) -> None:
+def test_classify_does_not_depend_on_the_order_of_rows_templates_or_categories(seed: int, centered: bool) -> None:
     rows, sets = drawn(seed)
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     one = classify(rows, sets, centered=centered)
@@ -138,7 +139,7 @@ def test_classify_does_not_depend_on_the_order_of_rows_templates_and_categories(
 
 
 @given(seeds)
-def test_centered_similarities_have_mean_zero(seed: int) -> None:
+def test_classify_centered_similarities_to_each_set_have_mean_zero_over_rationales(seed: int) -> None:
     rows, sets = drawn(seed)
     found = classify(rows, sets, centered=True)
     np.testing.assert_allclose(found.similarity.mean(axis=0), 0.0, atol=1e-12)
@@ -146,7 +147,7 @@ def test_centered_similarities_have_mean_zero(seed: int) -> None:
 
 
 def test_bag_of_words_embeddings_assign_each_template_to_its_own_category() -> None:
-    # This embedding has one dimension per word. It shows that the sets are distinct, not that a model is right.
+    # This embedding counts each word. The test shows that the sets are distinct, not that a model classifies well.
     templates = load_templates()
     vocabulary = sorted({word for text in templates.texts for word in text.lower().split()})
     bags = {

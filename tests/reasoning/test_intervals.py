@@ -15,7 +15,7 @@ from spotball_core.stats.bootstrap import resample_weights
 from spotball_core.typing import FloatArray, IntArray
 
 
-def test_ratios_of_sums_and_interval_equal_those_of_a_plain_loop() -> None:
+def test_ratios_of_sums_value_and_interval_equal_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     below = rng.integers(0, 5, 12).astype(float)
     above = rng.binomial(below.astype(int), 0.4).astype(float)
@@ -32,7 +32,7 @@ def test_ratios_of_sums_and_interval_equal_those_of_a_plain_loop() -> None:
 
 
 def plain_difference(rows: list[tuple[float, bool, int]]) -> tuple[float, float]:
-    """Return the weighted means of both kinds, over strata that have both."""
+    """Return the weighted mean of each kind over the strata that contain both kinds."""
     total, a, b = 0.0, 0.0, 0.0
     for stratum in {row[2] for row in rows}:
         ones = [value for value, is_a, its in rows if its == stratum and is_a]
@@ -49,7 +49,7 @@ def plain_difference(rows: list[tuple[float, bool, int]]) -> tuple[float, float]
 def test_stratified_difference_and_interval_equal_those_of_a_plain_loop(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 25
-    value, kind = rng.normal(size=n), rng.integers(-1, 2, n)  # The kind is -1 for neither, such as a tie.
+    value, kind = rng.normal(size=n), rng.integers(-1, 2, n)  # A kind of -1 means neither of the two, such as a tie.
     value[rng.integers(0, n, 3)] = np.nan
     stratum, image = rng.integers(0, 3, n), rng.integers(0, 5, n)
     found = stratified_difference(value, kind == 0, kind == 1, stratum, image, drawn_images(20, 1))
@@ -94,7 +94,7 @@ def test_stratified_difference_compares_only_within_strata() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(1, 3)), max_size=30))
-def test_agreement_equals_that_of_a_plain_loop(rows: list[tuple[int, int, int]]) -> None:
+def test_agreement_share_and_kappa_equal_those_of_a_plain_loop(rows: list[tuple[int, int, int]]) -> None:
     one, other, times = (np.array([row[i] for row in rows], dtype=int) for i in range(3))
     n, share, kappa = agreement(one, other, 3, times.astype(float))
     both = [(a, b) for a, b, often in rows for _ in range(often) if a >= 0 and b >= 0]
@@ -126,7 +126,7 @@ def test_keyword_categories_match_whole_words_in_any_case() -> None:
     assert keyword_categories([], words).tolist() == []
 
 
-def test_text_statistics_of_unusual_texts() -> None:
+def test_word_counts_without_letters_and_seem_not_english_handle_emoji_foreign_scripts_and_long_texts() -> None:
     long = "word " * 10_000
     spanish = "El portero mira hacia la izquierda del campo"
     texts = ["The ball is high", "⚽ 👀", "球在左边的球员附近", spanish, long, "D5?!", "..."]

@@ -17,7 +17,7 @@ from tests.report.study import scoring_of, write_study
 
 
 @pytest.mark.slow
-def test_report_command_with_reasoning_adds_the_section_with_figure_and_signature(tmp_path: Path) -> None:
+def test_report_command_with_reasoning_adds_a_reasoning_section_with_figure_and_signature(tmp_path: Path) -> None:
     study, report = write_study(tmp_path / "study"), analyzed()
     (tmp_path / "reasoning.json").write_text(report.model_dump_json(), encoding="utf-8")
     options = ["--bootstrap", "0", "--reference", "human", "--quiet"]
@@ -39,12 +39,12 @@ def test_report_command_with_reasoning_adds_the_section_with_figure_and_signatur
     assert written.page.reasoning == report
     write_page(written, tmp_path / "again", image_folders=[study])
     assert (tmp_path / "again/report.html").read_bytes() == (tmp_path / "out/report.html").read_bytes()
-    # A report with the section counts as an earlier report, so a report without the section may replace it.
+    # The output folder counts as that of an earlier report, so a report without the section may overwrite it.
     write_report(scoring_of(study, bootstrap=0), tmp_path / "out")
     assert not (tmp_path / "out/figures/reasoning.png").exists()
 
 
-def test_report_command_with_a_wrong_reasoning_file_fails_and_writes_nothing(tmp_path: Path) -> None:
+def test_report_command_with_an_invalid_reasoning_file_fails_and_writes_nothing(tmp_path: Path) -> None:
     study = write_study(tmp_path / "study")
     (tmp_path / "reasoning.json").write_text("{}", encoding="utf-8")
     done = spotball("report", study, "--reasoning", tmp_path / "reasoning.json", "--out", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Test the reading of rationales: responses are read as for scoring, and each different text is kept once."""
+"""Test the reading of rationales: responses are read as for scoring, and each distinct text is kept once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_read_rationales_gives_the_same_result_for_jsonl_csv_and_parquet(tmp_pat
     assert found.digest == read_rationales(frame(), SCENES).digest
 
 
-def test_digest_depends_on_texts_and_cells_but_not_on_row_order() -> None:
+def test_rationales_digest_depends_on_texts_and_cells_but_not_on_row_order() -> None:
     whole = read_rationales(frame(), SCENES)
     turned = read_rationales(frame(ROWS[::-1]), SCENES)
     assert turned.texts != whole.texts
@@ -39,7 +39,7 @@ def test_digest_depends_on_texts_and_cells_but_not_on_row_order() -> None:
     assert read_rationales(frame().with_columns(cell=pl.lit("A1")), SCENES).digest != whole.digest
 
 
-def test_read_rationales_accepts_points_rows_and_columns_and_probabilities(tmp_path: Path) -> None:
+def test_read_rationales_accepts_guesses_as_points_row_and_column_cell_labels_or_probabilities(tmp_path: Path) -> None:
     (tmp_path / "me.jsonl").write_text(
         '{"sport": "soccer", "image": "1", "x": 300, "y": 200, "reasoning": "a"}\n'
         '{"sport": "soccer", "image": "1", "x": 3000, "y": 200, "reasoning": "b"}\n'
@@ -62,7 +62,7 @@ def test_read_rationales_combines_files_with_and_without_the_reasoning_column(tm
     assert found.rows.select("respondent", "text").rows() == [("a", None), ("b", 0)]
 
 
-def test_read_rationales_accepts_records() -> None:
+def test_read_rationales_accepts_response_and_prediction_distribution_records() -> None:
     about = {"sport": "soccer", "image": "1", "respondent": "me", "kind": "model"}
     said = Response.model_validate(about | {"cell": "D5", "reasoning": "words"})
     silent = PredictionDistribution.model_validate(about | {"probabilities": {"D5": 1.0}})
@@ -91,7 +91,7 @@ def test_read_rationales_with_an_unknown_image_or_counts_file_raises_input_error
         read_rationales([path, tmp_path / "shard.counts"], SCENES)
 
 
-def test_example_rationales_come_from_the_most_named_cell(tmp_path: Path) -> None:
+def test_example_rationales_are_distinct_texts_of_the_most_frequently_guessed_cell(tmp_path: Path) -> None:
     image = {"sport": SCENES[0].sport, "image": SCENES[0].image, "respondent": "gpt", "kind": "model", "prompt": "cot"}
     answers = [("A1", "seldom"), ("D5", "first"), ("D5", "first"), ("D5", None), ("D5", "x" * 20), ("D5", "third")]
     rows = [{**image, "sample": i, "cell": cell, "reasoning": text} for i, (cell, text) in enumerate(answers, 1)]

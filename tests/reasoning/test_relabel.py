@@ -1,4 +1,4 @@
-"""Test random labels and excluded templates against plain loops and SciPy, with synthetic numbers."""
+"""Test random relabeling and the removal of single templates against plain loops and SciPy, on synthetic numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.failures import raises
 
 
 def drawn(seed: int, n: int = 40, sizes: tuple[int, ...] = (3, 3), lead: float = 0.0) -> FloatArray:
-    """Return cosines of n rationales; each one is closer to the templates of one set by `lead`."""
+    """Return random cosines of n rationales; those of each rationale with one random set are higher by `lead`."""
     rng = np.random.default_rng(seed)
     own = rng.integers(0, len(sizes), n)
     return rng.normal(0, 0.1, (n, sum(sizes))) + lead * (set_numbers(sizes) == own[:, None])
@@ -39,14 +39,14 @@ def plain(cosines: FloatArray, labels: FloatArray, n_sets: int, offset: FloatArr
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (2, 3, 4), (1, 1)])
-def test_relabel_sums_equal_those_of_a_plain_loop_under_each_labeling(
+def test_relabel_margin_sums_and_closest_counts_equal_those_of_a_plain_loop_for_each_labeling(
     sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_LABELINGS", 3)
     monkeypatch.setattr(module, "_ROWS", 7)
     monkeypatch.setattr(module, "_CACHED", 4)
     cosines = drawn(1, sizes=sizes)
-    cosines[5] = 0.25  # This rationale is a tie under any labels.
+    cosines[5] = 0.25  # This rationale is a tie under any labeling.
     group = np.repeat([0, 1, 3], [10, 25, 5])  # Group 2 has no rationales.
     times = np.random.default_rng(2).integers(1, 4, 40).astype(float)
     offsets = [np.zeros(sum(sizes)), cosines.mean(axis=0)]
@@ -96,7 +96,7 @@ def test_margin_test_is_significant_only_for_informative_labels() -> None:
     assert plainly.margin_test([0]).p < 0.01 < centered.margin_test([0]).p
 
 
-def test_tests_over_two_groups_equal_the_test_of_their_union() -> None:
+def test_margin_and_share_tests_over_two_groups_equal_those_of_the_merged_group() -> None:
     cosines = drawn(4)
     options = {"offsets": [np.zeros(6)], "labelings": 20, "seed": 0}
     (apart,) = relabel(cosines, np.ones(40), np.repeat([0, 1], 20), (3, 3), **options)  # type: ignore[arg-type]
@@ -108,7 +108,9 @@ def test_tests_over_two_groups_equal_the_test_of_their_union() -> None:
 
 @settings(max_examples=examples(40))
 @given(st.integers(0, 10_000), st.integers(1, 30))
-def test_p_values_are_in_range_and_do_not_depend_on_category_names(seed: int, labelings: int) -> None:
+def test_relabel_p_values_are_in_range_and_observed_statistics_do_not_depend_on_category_order(
+    seed: int, labelings: int
+) -> None:
     cosines = drawn(seed, 10)
     turned = np.concatenate([cosines[:, 3:], cosines[:, :3]], axis=1)
     tests = []
@@ -122,7 +124,7 @@ def test_p_values_are_in_range_and_do_not_depend_on_category_names(seed: int, la
         assert one.observed == pytest.approx(other.observed, abs=1e-12)
 
 
-def test_p_is_1_if_all_labelings_have_the_same_statistic_and_zero_labelings_are_an_error() -> None:
+def test_p_value_is_1_if_all_labelings_have_equal_statistics_and_relabel_with_zero_labelings_is_an_error() -> None:
     same = Relabeled(np.array([4.0]), np.full((1, 6), 0.5), np.full((2, 1, 6), 2.0))
     assert same.margin_test([0]).p == same.share_test([0]).p == 1.0
     with raises(OptionError, "invalid-option:labelings"):
@@ -130,7 +132,7 @@ def test_p_is_1_if_all_labelings_have_the_same_statistic_and_zero_labelings_are_
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 5), (2, 3, 4)])
-def test_kept_without_equals_classifying_without_each_template(sizes: tuple[int, ...]) -> None:
+def test_kept_without_marks_rationales_whose_category_stays_when_a_template_is_removed(sizes: tuple[int, ...]) -> None:
     cosines = drawn(6, sizes=sizes)
     before, _ = closest(cosines @ mean_over(set_numbers(sizes), len(sizes)))
     for place, stays in enumerate(kept_without(cosines, sizes)):

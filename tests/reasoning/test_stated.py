@@ -32,7 +32,7 @@ def posed(n: int) -> list[Scene]:
 
 
 def guesses_and_words(scenes: list[Scene], *, honest: bool, seed: int = 0) -> pl.DataFrame:
-    """Return guesses that follow heads on every second image.
+    """Return guesses that follow the cue `head` on every second image.
 
     The rationales mention gaze on these images if `honest`, and on random images otherwise.
     """
@@ -81,11 +81,11 @@ def test_stated_cues_are_rarely_significant_for_random_rationales() -> None:
 
 
 def said_gaze(scenes: list[Scene]) -> pl.DataFrame:
-    """Return guesses of the respondent `m` with the same rationale everywhere."""
+    """Return guesses of the respondent `m` with the same rationale on every image."""
     return cue_responses(scenes, {"m": {"center": 1.0}}, samples=3).with_columns(reasoning=pl.lit(GAZE))
 
 
-def test_stated_cues_without_poses_or_with_the_same_rationale_everywhere_give_a_reason() -> None:
+def test_stated_cues_without_poses_or_with_one_rationale_on_all_images_give_a_reason_instead_of_a_correlation() -> None:
     without = [scene for scene in synthetic_scenes(30) if scene.sport == "synthetic-soccer"]
     for scenes, reason in (
         (without, "no cue of this category applies to these images"),
@@ -94,7 +94,7 @@ def test_stated_cues_without_poses_or_with_the_same_rationale_everywhere_give_a_
         assert {one.reason for one in stated_by(scenes, said_gaze(scenes)).values()} == {reason}
 
 
-def test_stated_cues_with_rationales_on_few_images_give_a_reason() -> None:
+def test_stated_cues_with_rationales_on_fewer_than_8_images_give_a_reason_instead_of_a_correlation() -> None:
     scenes = posed(12)
     rows = cue_responses(scenes, {"m": {"center": 1.0}, "silent": {}}, samples=3)
     few = pl.col("image").is_in(["1", "2", "3"]) & (pl.col("respondent") == "m")
@@ -104,13 +104,13 @@ def test_stated_cues_with_rationales_on_few_images_give_a_reason() -> None:
     assert found["gaze"].share == 1.0
 
 
-def test_ranks_give_the_spearman_correlation() -> None:
+def test_dot_product_of_ranks_equals_the_spearman_correlation() -> None:
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 4, 20).astype(float), rng.normal(size=20)
     assert float(_ranks(first) @ _ranks(second)) == pytest.approx(stats.spearmanr(first, second).statistic)
 
 
-def test_stated_cues_with_wrong_arguments_raise_option_error() -> None:
+def test_stated_cues_with_mismatched_categories_or_zero_permutations_raise_option_error() -> None:
     scenes = posed(9)
     rows = said_gaze(scenes)
     scoring = Scoring(read_counts(rows, scenes), scenes, ScorePolicy.standard(bootstrap=0))
@@ -121,7 +121,7 @@ def test_stated_cues_with_wrong_arguments_raise_option_error() -> None:
         stated_cues(scoring, rationales, np.zeros(1, dtype=int), ["gaze"], permutations=0)
 
 
-def test_cues_explain_command_with_stated_prints_the_table(tmp_path: Path) -> None:
+def test_cues_explain_command_with_stated_prints_a_table_and_without_rationales_exits_with_2(tmp_path: Path) -> None:
     scenes, responses = posed(12), tmp_path / "responses.jsonl"
     write_scenes(scenes, tmp_path / "scenes.jsonl")
     rows = guesses_and_words(scenes, honest=True)

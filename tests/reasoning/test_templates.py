@@ -1,4 +1,4 @@
-"""Test that the built-in templates are balanced, and that template files are checked."""
+"""Test that the built-in templates are balanced, and that template files are validated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sport_of(text: str) -> list[str]:
     return [sport for sport, pattern in SPORTS.items() if re.search(rf"\b(?:{pattern})\b", text)]
 
 
-def test_template_sets_have_equal_sizes_and_text_lengths_and_four_templates_per_sport() -> None:
+def test_built_in_template_sets_have_equal_sizes_similar_text_lengths_and_four_templates_per_sport() -> None:
     assert OWN.names == ("pose", "gaze")
     assert OWN.sizes == (12, 12)
     assert len(OWN.neutral) == 12
@@ -43,7 +43,7 @@ def test_template_sets_have_equal_sizes_and_text_lengths_and_four_templates_per_
         assert [sport_of(text) for text in texts] == [[sport] for sport in SPORTS for _ in range(4)]
 
 
-def test_no_template_contains_a_keyword_of_another_set_and_no_word_is_a_keyword_of_both() -> None:
+def test_built_in_templates_contain_only_keywords_of_their_own_set_and_no_word_is_a_keyword_of_two_sets() -> None:
     for place, texts in enumerate(OWN.categories.values()):
         assert keyword_categories(texts, OWN.keywords).tolist() == [place] * len(texts)
         for name, patterns in OWN.keywords.items():
@@ -54,8 +54,8 @@ def test_no_template_contains_a_keyword_of_another_set_and_no_word_is_a_keyword_
         assert sum(any(re.fullmatch(one, word) for one in some) for some in OWN.keywords.values()) < 2, word
 
 
-def test_matched_templates_share_at_least_half_of_their_words() -> None:
-    # Matched sentences use the same frame, so they share most of their words.
+def test_matched_pose_and_gaze_templates_share_at_least_half_of_their_words() -> None:
+    # Matched templates use the same sentence frame, so they share most of their words.
     for pose, gaze in zip(*OWN.categories.values(), strict=True):
         assert len(words(pose) & words(gaze)) >= len(words(pose)) / 2, (pose, gaze)
 
@@ -132,7 +132,7 @@ def test_load_templates_reads_a_toml_file(tmp_path: Path) -> None:
         ("name = ", {"invalid-toml:file": ""}),
     ],
 )
-def test_load_templates_of_a_wrong_file_reports_all_problems(
+def test_load_templates_of_an_invalid_file_reports_all_problems(
     tmp_path: Path, content: str, found: dict[str, str]
 ) -> None:
     path = tmp_path / "wrong.toml"

@@ -133,7 +133,7 @@ def imported_count(release: Release) -> Counter[tuple[str, ...]]:
 
 
 class TestScenes:
-    def test_import_makes_a_scene_of_each_image_that_any_file_names(self, release: Release) -> None:
+    def test_import_creates_a_scene_for_each_image_named_in_any_file(self, release: Release) -> None:
         found = [(s.sport, s.image, s.control, s.path, s.ball_cells) for s in release.scenes]
         assert found == [
             ("soccer", "2", False, "images/soccer/2.jpg", ("D4", "E4")),
@@ -172,7 +172,9 @@ class TestScenes:
         assert row == ("basketball", "2", 576, 240, 48, 36, 1.25 * 600, 0.703125 * 258)
         assert len(release.ground_truth) == 10
 
-    def test_players_are_matched_by_image_and_sport_and_empty_or_unknown_without_boxes(self, release: Release) -> None:
+    def test_import_matches_players_by_image_and_sport_and_distinguishes_no_players_from_unknown_players(
+        self, release: Release
+    ) -> None:
         assert scene(release, "basketball", "1").boxes.tolist() == [[100, 100, 150, 200]]
         assert scene(release, "volleyball", "1").boxes.tolist() == [[400, 50, 450, 190]]
         assert scene(release, "soccer", "2").boxes.tolist() == [[10, 20, 50.5, 140], [300.25, 100, 340, 220]]
@@ -207,7 +209,7 @@ class TestEditedRelease:
         assert edited.image_files["basketball", "81"].name == "81_wball.png"
         assert notes(edited, "images/basketball/81.jpg", "81_wball.png is used")
 
-    def test_clicks_outside_the_grid_are_unparsed_and_noted(self, edited: Release) -> None:
+    def test_empty_clicks_and_clicks_outside_the_grid_are_unparsed_and_noted(self, edited: Release) -> None:
         mine = rows(edited, "soccer", "163", "human", "base", participant="1")
         assert [(row["sample"], row["cell"]) for row in mine] == [(1, None), (2, None), (3, "D2")]
         assert notes(edited, "2 of 18 responses name no cell", "1 empty; 1 outside the grid")
@@ -239,7 +241,7 @@ class TestResponses:
         assert not keys.is_duplicated().any()
         assert (keys["sample"] >= 1).all()
 
-    def test_responses_have_the_expected_respondents_kinds_prompts_and_counts(self, release: Release) -> None:
+    def test_responses_have_the_respondents_kinds_prompts_and_counts_computed_by_hand(self, release: Release) -> None:
         groups = release.responses.group_by("respondent", "kind", "prompt").len().rows()
         assert sorted(groups) == [
             # (4 + 3 + 4 images) x 4 samples per prompt; Gemini has two more samples on soccer 163.
@@ -254,7 +256,7 @@ class TestResponses:
         ]
 
     @pytest.mark.parametrize("seed", range(5))
-    def test_imported_counts_equal_plain_counts_of_the_files(self, tmp_path: Path, seed: int) -> None:
+    def test_imported_counts_equal_counts_of_the_files_from_plain_loops(self, tmp_path: Path, seed: int) -> None:
         folder = write_release(tmp_path, seed)
         assert imported_count(import_release(folder)) == plain_count(folder)
 
@@ -271,7 +273,9 @@ class TestResponses:
             "1 empty; 2 outside the grid, such as 'G3'; 1 unreadable, such as 'ERROR'",
         )
 
-    def test_image_has_the_same_id_under_different_names_and_reasoning_is_unchanged(self, release: Release) -> None:
+    def test_image_has_the_same_id_under_different_file_names_and_reasoning_is_unchanged(
+        self, release: Release
+    ) -> None:
         first = rows(release, "volleyball", "51", "gpt", "cot")[0]
         assert first["reasoning"] == 'They look at "51.png",\nall of them (1)'
         for model in ("gpt", "gemini"):
@@ -324,8 +328,8 @@ class TestResponses:
         assert only.control == ("wball" in ending)
 
 
-class TestParts:
-    def test_import_accepts_the_data_folder_and_file_links_in_it(self, folder: Path, release: Release) -> None:
+class TestAcceptedLayouts:
+    def test_import_accepts_the_data_folder_and_symbolic_links_to_files(self, folder: Path, release: Release) -> None:
         path = folder / GPT
         path.rename(path.with_name("kept.csv"))
         path.symlink_to("kept.csv")
@@ -342,7 +346,9 @@ class TestParts:
         release.write(tmp_path / "out")
         assert list(content(tmp_path / "out")) == ["scenes.jsonl"]
 
-    def test_import_accepts_all_names_of_sports_and_players_without_one(self, folder: Path, release: Release) -> None:
+    def test_import_accepts_all_names_of_sports_and_player_files_without_a_sport_column(
+        self, folder: Path, release: Release
+    ) -> None:
         # Without a column `sport`, the path of the image names the sport.
         boxes = pl.read_csv(folder / BOXES, infer_schema=False).drop("sport")
         path = pl.col("image").str.replace("/basketball/", "\\bb\\", literal=True)
@@ -416,7 +422,9 @@ class TestWrite:
         assert not earlier or file in str(caught.value)
         assert content(out) == before
 
-    def test_write_to_a_file_or_the_release_folder_changes_nothing(self, folder: Path, tmp_path: Path) -> None:
+    def test_write_to_a_file_or_the_release_folder_fails_and_changes_nothing(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         (tmp_path / "out").write_text("mine")
         before = content(tmp_path)
         for out in (tmp_path / "out", folder):
@@ -509,7 +517,7 @@ class TestBadInput:
             (GPT, ",reasoning,", ",reasonning,", "unknown-column:reasonning", ""),
         ],
     )
-    def test_import_of_a_wrong_value_or_column_reports_its_place(
+    def test_import_of_a_wrong_value_or_column_reports_the_file_column_and_line(
         self, folder: Path, file: str, old: str, new: str, where: str, found: str
     ) -> None:
         replace(folder / file, old, new)
@@ -532,7 +540,7 @@ class TestBadInput:
             *((name, lambda data: data.replace(b"\n", b"\r"), "invalid-csv:file") for name in (GPT, CLICKS, TRUTH)),
         ],
     )
-    def test_import_of_a_file_without_readable_rows_raises(
+    def test_import_of_a_file_without_readable_rows_is_an_error(
         self, folder: Path, name: str, change: Any, where: str
     ) -> None:
         path = folder / name
@@ -543,7 +551,9 @@ class TestBadInput:
 
     @pytest.mark.parametrize("name", [GPT, CLICKS, TRUTH, "data/images/soccer/163.jpg", BOXES])
     @pytest.mark.parametrize("what", ["a folder", "a FIFO", "a link to nothing"])
-    def test_import_of_a_folder_fifo_or_broken_link_as_a_file_raises(self, folder: Path, name: str, what: str) -> None:
+    def test_import_with_a_folder_fifo_or_broken_link_in_place_of_a_file_is_an_error(
+        self, folder: Path, name: str, what: str
+    ) -> None:
         path = folder / name
         path.unlink()
         make: dict[str, Callable[[], object]] = {
@@ -555,7 +565,7 @@ class TestBadInput:
         with raises(InputError, "missing-file:file"):
             import_release(folder)
 
-    def test_import_with_a_misplaced_file_a_second_file_and_a_linked_folder_reports_each(self, folder: Path) -> None:
+    def test_import_reports_a_misplaced_file_a_second_file_for_a_sport_and_a_linked_folder(self, folder: Path) -> None:
         misplaced = folder / "data/images/basketball/soccer_gt.csv"
         (folder / TRUTH).rename(misplaced)
         models = folder / "data/responses/models"
@@ -586,7 +596,9 @@ class TestBadInput:
         counts = read_counts(response_files(tmp_path / "out"), known)
         assert counts.table.filter(respondent=model)["n"].sum() == 2
 
-    def test_import_of_a_folder_without_ground_truth_or_of_no_folder_raises(self, folder: Path, tmp_path: Path) -> None:
+    def test_import_of_a_folder_without_ground_truth_or_of_a_path_that_is_no_folder_is_an_error(
+        self, folder: Path, tmp_path: Path
+    ) -> None:
         for path in (folder / "data").rglob("*_gt.csv"):
             path.unlink()
         with raises(InputError, "wrong-file:ground truth"):
@@ -596,7 +608,7 @@ class TestBadInput:
             with raises(InputError, f"{code}:folder"):
                 import_release(tmp_path / name)
 
-    def test_problems_of_all_files_are_in_line_order_and_reported_once_per_cause(self, folder: Path) -> None:
+    def test_import_reports_problems_of_all_files_in_line_order_and_once_per_cause(self, folder: Path) -> None:
         replace(folder / TRUTH, "E4;E5", "Z")
         replace(folder / TRUTH, "163,90.5", "163,left")
         replace(folder / TRUTH, "2,164", ",164")
@@ -661,7 +673,9 @@ class TestRealRelease:
         assert f"{sum(len(scene.ball_cells or ()) for scene in soccer) / 52:.2f}" == "2.27"
         assert sum(len(scene.boxes) for scene in soccer) == 284
 
-    def test_real_ball_boxes_are_scaled_and_centered_on_gt_x_and_gt_y_in_the_cells(self, real: Release) -> None:
+    def test_real_ball_boxes_are_scaled_centered_on_gt_x_and_gt_y_and_in_the_annotated_cells(
+        self, real: Release
+    ) -> None:
         # The box is 164, 324.5, 14, 25 in the frame of 512 x 512; x is scaled by 1.25 and y by 0.703125.
         assert scene(real, "soccer", "2").ball_box == (205, 228.1640625, 222.5, 245.7421875)
         for sport, image, *_, gt_x, gt_y in real.ground_truth.iter_rows():
@@ -707,7 +721,9 @@ SIZES = st.floats(0.5, 600)
 
 
 @given(x=PLACES, y=PLACES, width=SIZES, height=SIZES)
-def test_ball_box_of_soccer_is_scaled_from_512_x_512(x: float, y: float, width: float, height: float) -> None:
+def test_ball_box_of_soccer_is_scaled_from_a_frame_of_512_x_512_pixels(
+    x: float, y: float, width: float, height: float
+) -> None:
     x1, y1, x2, y2 = ball_box("soccer", x, y, width, height)
     assert (x1, x2 - x1) == (pytest.approx(x * 640 / 512), pytest.approx(width * 640 / 512))
     assert (y1, y2 - y1) == (pytest.approx(y * 360 / 512), pytest.approx(height * 360 / 512))
@@ -715,7 +731,7 @@ def test_ball_box_of_soccer_is_scaled_from_512_x_512(x: float, y: float, width: 
 
 @pytest.mark.parametrize("sport", ["basketball", "volleyball"])
 @given(x=PLACES, y=PLACES, width=SIZES, height=SIZES)
-def test_ball_box_of_basketball_and_volleyball_is_around_the_center_in_pixels(
+def test_ball_box_of_basketball_and_volleyball_is_centered_on_x_and_y_in_pixels(
     sport: str, x: float, y: float, width: float, height: float
 ) -> None:
     x1, y1, x2, y2 = ball_box(sport, x, y, width, height)

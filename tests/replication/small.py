@@ -19,7 +19,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def write_truth(folder: Path, sport: str, truths: Mapping[str, Truth]) -> None:
-    """Write x, y, width and height in the sport's units of the release, and the cells, for each image."""
+    """Write the ball's x, y, width and height in the units that the release uses, and its cells, for each image."""
     rows = [
         (image, x, y, width, height, 1.25 * (x + width / 2), 0.703125 * (y + height / 2), cells)
         for image, (x, y, width, height, cells) in truths.items()
@@ -29,7 +29,7 @@ def write_truth(folder: Path, sport: str, truths: Mapping[str, Truth]) -> None:
 
 
 def write_answers(folder: Path, model: str, level: int, sport: str, answers: Mapping[str, Iterable[str]]) -> None:
-    """Write the cells that a model named, by the image name in the file."""
+    """Write the cells that a model named. The keys of `answers` are the image names that the file contains."""
     rows = [(name, i, cell) for name, cells in answers.items() for i, cell in enumerate(cells, start=1)]
     write_csv(folder / f"data/responses/models/{model}/level{level}_{sport}.csv", ("image", "iteration", "cell"), rows)
 
@@ -62,7 +62,7 @@ def write_accuracy(folder: Path, *rows: tuple[object, ...]) -> None:
 
 
 def write_all_matching(folder: Path) -> Path:
-    """Write only soccer ground truth that reproduces all values that were published for it."""
+    """Write a release with only soccer ground truth, which reproduces all values that were published for it."""
     # 173 images with two cells and 27 with four have 454 cells in total; 108 + 56 + 1 of them are in the center window.
     # Each row is n, gt_x, gt_y and the cells. The distances to (320, 180) are 64, 30, 194.332 and 151.387, and their
     # mean is 122.81.
@@ -80,7 +80,7 @@ def write_all_matching(folder: Path) -> Path:
 
 
 def items(found: Replication | Path, **chosen: object) -> list[ReplicatedFigure]:
-    """Return the items with the chosen field values, of a replication or of a folder's replication."""
+    """Return the items that have the chosen field values, in a replication or in the replication of a folder."""
     replication = replicate(found) if isinstance(found, Path) else found
     return [item for item in replication.items if all(getattr(item, key) == value for key, value in chosen.items())]
 

@@ -1,4 +1,4 @@
-"""Test the published join by file name against plain loops and hand-computed values."""
+"""Test the published join of answers and players by file name against plain loops and hand-computed values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def near_and_over(cell: tuple[int, int], boxes: list[Box]) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_joined_rates_equal_those_of_plain_loops(tmp_path: Path, seed: int) -> None:
+def test_joined_near_player_and_overlap_rates_equal_those_of_plain_loops(tmp_path: Path, seed: int) -> None:
     folder = write_release(tmp_path, seed)
     material = Material.read(folder)
     expected = joined_by_loops(folder / "data")
@@ -114,12 +114,14 @@ def test_join_by_file_name_mixes_players_of_basketball_and_volleyball_only(mater
 
 
 def test_join_excludes_answers_whose_image_name_has_no_boxes(material: Material) -> None:
-    # The boxes and GPT name the controls 302.jpg and 347.jpg, but Gemini uses other names.
+    # The files of boxes and of GPT call the controls 302.jpg and 347.jpg, but the file of Gemini uses other names.
     assert joined(material, "soccer", "gpt", "cot").n == 3 * 4  # Images 2, 302 and 347; players of 163 are unknown.
     assert joined(material, "soccer", "gemini", "cot").n == 4  # Only image 2 is matched.
 
 
-def test_join_assigns_people_to_the_sport_that_has_a_file_with_the_image_number(material: Material) -> None:
+def test_join_assigns_answers_of_people_to_the_sport_whose_image_file_has_the_answered_number(
+    material: Material,
+) -> None:
     # Each image has nine answers. Image 2 of any sport is matched to soccer's 2.jpg; images 1 and 3 to volleyball's.
     soccer = joined(material, "soccer", "human", "base")
     assert (soccer.n, soccer.mixed) == (3 * 9, True)
@@ -127,7 +129,7 @@ def test_join_assigns_people_to_the_sport_that_has_a_file_with_the_image_number(
     assert material.joined(("basketball", "human", "base")) is None
 
 
-def test_boxes_without_a_sport_column_use_the_folder_name_and_without_boxes_there_is_no_join(
+def test_join_reads_sports_from_folder_names_if_boxes_have_no_sport_column_and_returns_none_without_boxes(
     material: Material, tmp_path: Path
 ) -> None:
     folder = write_release(tmp_path)

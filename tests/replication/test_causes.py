@@ -1,4 +1,4 @@
-"""Test the known causes that are given for mismatches, on small copies of the release."""
+"""Test the causes that `replicate` states for mismatches, on small copies of the release."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_cause_of_a_mismatch_follows_from_the_number_of_answers_per_image(
     assert (found.status, found.note, found.unexplained) == ("mismatch", cause, cause == "unexplained")
 
 
-def test_chain_of_thought_prompts_are_expected_to_have_20_samples(folder: Path) -> None:
+def test_chain_of_thought_answers_match_with_20_samples_per_image_and_mismatch_with_10(folder: Path) -> None:
     write_answers(folder, "llama", 2, "soccer", answers(20, 20, 20))
     write_answers(folder, "gpt", 2, "soccer", answers(10, 10, 10))
     replication = replicate(folder)
@@ -67,7 +67,7 @@ def test_chain_of_thought_prompts_are_expected_to_have_20_samples(folder: Path) 
     assert (half.status, half.note) == ("mismatch", "fewer samples: 10 answers per image, but the paper states 20")
 
 
-def test_expected_answers_of_people_are_those_that_the_paper_states(folder: Path) -> None:
+def test_expected_answers_are_150_per_image_for_people_and_20_for_chain_of_thought(folder: Path) -> None:
     write_clicks(folder, "soccer", 4, IMAGES)
     material = Material.read(folder)
     assert expected_answers(material, ("soccer", "human", "base")) == 150
@@ -79,7 +79,7 @@ def test_expected_answers_of_people_are_those_that_the_paper_states(folder: Path
     assert (guesses.status, guesses.reproduced) == ("match", 3.0)
 
 
-def test_cause_is_another_run_if_the_published_number_of_answers_differs(folder: Path) -> None:
+def test_cause_of_a_mismatch_is_another_run_if_the_published_number_of_answers_differs(folder: Path) -> None:
     write_answers(folder, "gemini", 2, "soccer", answers(20, 20, 20))
     error = item(folder, where="table 2", quantity=ERROR, **named("gemini", "cot"))
     assert error.note == "another run: the published figure is from an earlier run that was not released"
@@ -110,7 +110,7 @@ def test_cause_of_a_mean_over_prompts_names_the_affected_prompts(folder: Path) -
     assert entropy.note == "fewer samples: 30 answers per image, but the paper states 50 (soccer/qwen/cue)"
 
 
-def test_accuracy_is_compared_with_the_number_of_answers_in_its_file(folder: Path) -> None:
+def test_accuracy_mismatch_is_unexplained_unless_the_accuracy_file_has_another_number_of_answers(folder: Path) -> None:
     write_answers(folder, "qwen", 0, "soccer", answers(50, 50, 50))
     found = []
     for n, accuracy in ((150, "0.0"), (150, "0.25"), (140, "0.25")):
@@ -127,9 +127,10 @@ def test_accuracy_is_compared_with_the_number_of_answers_in_its_file(folder: Pat
     assert (without.status, without.published, without.reproduced) == ("no data", "0.008", None)
 
 
-def test_cause_of_people_mixed_across_sports(folder: Path) -> None:
+def test_near_player_rate_of_clicks_counted_for_the_wrong_sport_notes_people_mixed_across_sports(folder: Path) -> None:
     write_boxes(folder, [("soccer", "1.jpg", 250, 170, 330, 260), ("volleyball", "2.png", 0, 0, 9, 9)])
-    # All clicks are in D5, on soccer's player. Clicks on volleyball's image 1 are counted as soccer's.
+    # All clicks are in D5, which is on the player of the soccer image but not of the volleyball image. If sports are
+    # mixed up, clicks on image 1 of volleyball are counted for image 1 of soccer.
     write_clicks(folder, "soccer", 1, ["1"])
     write_proximity(folder, ("soccer", "humans", "", 9, "0.9", "0.9"))
     alone = item(folder, where="figure 5", quantity="near-player rate", **named("human", "base"))
@@ -157,7 +158,7 @@ def test_near_player_rate_with_boxes_merged_by_file_name_matches_and_has_a_note(
     )
 
 
-def test_lowest_accuracy_in_the_abstract_is_a_misprint_of_section_5_1(folder: Path) -> None:
+def test_lowest_accuracy_in_the_abstract_has_the_note_that_it_is_a_misprint_of_section_5_1(folder: Path) -> None:
     # The accuracies are 19.2% in soccer, 26.4% in volleyball and 33.6% in basketball.
     for sport, right in (("soccer", 24), ("volleyball", 33), ("basketball", 42)):
         rows = [(1, 1, "1", click, *((1, 1) if click <= right else (6, 10))) for click in range(1, 126)]

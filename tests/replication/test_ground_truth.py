@@ -1,4 +1,4 @@
-"""Test the rule that gives the published cells from the boxes, and the effect of boxes in pixels."""
+"""Test the rule that derives the published cells from ball boxes, and the effects of reading boxes in pixels."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_touched_cells_equal_those_of_a_loop_over_the_grid(x: list[float], y: li
         ((639, 359, 700, 400), ("F10",)),
     ],
 )
-def test_touched_cells_of_boxes_at_cell_borders_and_image_edges(
+def test_touched_cells_of_a_box_at_a_cell_border_or_image_edge_equal_those_worked_out_by_hand(
     box: tuple[float, float, float, float], cells: tuple[str, ...]
 ) -> None:
     assert touched_cells(box) == cells
 
 
-class TestSynthetic:
-    def test_rule_items_match_for_each_sport_and_overall(self, found: Replication) -> None:
+class TestSyntheticRelease:
+    def test_cell_rule_reproduces_the_cells_of_all_images_of_each_sport(self, found: Replication) -> None:
         said = {i.sport: (i.published, i.reproduced, i.status) for i in items(found, quantity=RULE)}
         assert said == {
             "soccer": ("4", 4.0, "match"),
@@ -84,13 +84,13 @@ class TestSynthetic:
             None: ("10", 10.0, "match"),
         }
 
-    def test_rule_item_names_images_that_violate_the_rule(self, tmp_path: Path) -> None:
+    def test_cell_rule_mismatch_names_the_images_that_violate_the_rule(self, tmp_path: Path) -> None:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1"), "8": (32, 30, 10, 10, "A2")})
         said = item(tmp_path, quantity=RULE)
         assert (said.published, said.reproduced, said.status, said.unexplained) == ("2", 1.0, "mismatch", True)
         assert (said.note or "").endswith("The rule does not hold in images 8")
 
-    def test_effects_are_omitted_if_no_image_changes(self, tmp_path: Path) -> None:
+    def test_effects_of_boxes_in_pixels_are_omitted_if_the_cells_of_no_image_change(self, tmp_path: Path) -> None:
         write_truth(tmp_path, "basketball", {"7": (32, 30, 10, 10, "A1")})
         write_answers(tmp_path, "gpt", 0, "basketball", {"7.png": ["A1"]})
         assert {i.quantity for i in items(tmp_path, where="ground truth")} == {RULE, CHANGED}
@@ -128,8 +128,8 @@ class TestSynthetic:
 
 
 @pytest.mark.real
-class TestPublished:
-    def test_rule_gives_the_published_cells_of_all_154_images(
+class TestPublishedRelease:
+    def test_cell_rule_gives_the_published_cells_of_all_154_images(
         self, published: Replication, real_release: Path, other_ground_truth: dict[str, Path]
     ) -> None:
         said = {i.sport: (i.published, i.reproduced, i.standard, i.status) for i in items(published, quantity=RULE)}
@@ -149,7 +149,7 @@ class TestPublished:
                 n += around(center, width, height) == {position(label) for label in row["cell"].split(";")}
         assert n == 154
 
-    def test_boxes_in_pixels_change_14_images_of_soccer_and_the_accuracy_of_people(
+    def test_boxes_in_pixels_change_the_cells_of_14_soccer_images_and_the_accuracy_of_people(
         self, published: Replication
     ) -> None:
         said = {i.sport: i for i in items(published, quantity=CHANGED)}
@@ -179,7 +179,9 @@ class TestPublished:
         assert said.standard == pytest.approx(standard, abs=1e-4)
         assert (said.note is None) == (float(printed) == pytest.approx(standard, abs=0.005))
 
-    def test_effects_on_soccer_equal_those_of_plain_loops(self, published: Replication, real_release: Path) -> None:
+    def test_effects_of_boxes_in_pixels_on_soccer_equal_those_of_plain_loops(
+        self, published: Replication, real_release: Path
+    ) -> None:
         as_filed, in_pixels = {}, {}
         for row in read_rows(real_release / SOCCER):
             image = row["image"].split("_")[0]
@@ -208,7 +210,7 @@ class TestPublished:
                     quantities = ("accuracy", "mean error (px)", "sd of the error (px)", "center ratio")
                     for quantity, expected in zip(quantities, values, strict=True):
                         assert getattr(said[f"{quantity}, policy {way}"], column) == pytest.approx(expected)
-        # The effects are complete, and there are no others.
+        # The loops above cover all effects.
         filed = items(published, where="ground truth", sport="soccer")
         assert len([i for i in filed if i.quantity not in (RULE, CHANGED)]) == n_items == 18
 

@@ -43,7 +43,7 @@ def inside(cells: list[tuple[int, int]]) -> float:
 # All items -----------------------------------------------------------------------------------------------------
 
 
-def test_replicate_has_one_item_per_printed_figure_in_paper_order(found: Replication) -> None:
+def test_replicate_has_one_item_per_printed_figure_in_the_order_of_the_paper(found: Replication) -> None:
     places = [(i.where, i.sport, i.respondent, i.prompt, i.quantity, i.published) for i in found.items]
     for figure in published().printed:
         place = (figure.where, figure.sport, figure.respondent, figure.prompt, figure.quantity, figure.value)
@@ -78,7 +78,7 @@ def test_replicate_of_the_data_folder_gives_the_same_result_and_reports_progress
 
 
 def corners(sport: str, x: float, y: float, width: float, height: float) -> Box:
-    """Return the ball's box in image pixels: soccer uses a frame of 512 x 512, other sports use the center."""
+    """Return the ball's box in pixels; x and y are its corner in a 512 x 512 frame in soccer, else its center."""
     if sport == "soccer":
         return x * 640 / 512, y * 360 / 512, (x + width) * 640 / 512, (y + height) * 360 / 512
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
@@ -164,13 +164,15 @@ def test_ranks_by_players_per_scene_require_all_three_sports(release: Path, foun
         assert (i.status, i.note) == ("no data", "needs the players of all three sports")
 
 
-def test_truth_in_the_center_window_is_the_share_of_truth_cells(found: Replication) -> None:
+def test_truth_in_the_center_window_equals_the_share_of_ball_cells_in_the_window(found: Replication) -> None:
     cells = [place(cell) for *_, named in truths("volleyball") for cell in named]
     i = item(found, where="section 5.1", sport="volleyball", quantity="truth in the center window (%)")
     assert i.reproduced == pytest.approx(100 * inside(cells))
 
 
-def test_misprint_is_identified_from_the_release_file(tmp_path: Path) -> None:
+def test_center_window_mismatch_is_noted_as_a_misprint_if_a_release_file_has_the_reproduced_value(
+    tmp_path: Path,
+) -> None:
     truth = (10.0, 10.0, 20.0, 20.0)
     # 43 of 118 cells are 36.44%, but the paper prints 36.3.
     cells = ["C4"] * 43 + ["A1"] * 75
@@ -342,7 +344,7 @@ def test_truth_overlapping_a_player_without_all_sports_has_status_no_data(tmp_pa
     )
 
 
-def test_figure_10_includes_controls_in_reproduced_but_not_in_standard(tmp_path: Path) -> None:
+def test_figure_10_includes_controls_in_the_reproduced_value_but_not_in_the_standard_value(tmp_path: Path) -> None:
     write_truth(tmp_path, "soccer", {"1": BALL, "2": BALL})
     write_boxes(tmp_path, [("soccer", "1.jpg", 0.0, 0.0, 9.0, 9.0), ("soccer", "2.jpg", 0.0, 0.0, 640.0, 360.0)])
     write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["F10"] * 3, "2_wball.jpg": ["A1"]})
@@ -420,7 +422,9 @@ def test_replicate_without_ground_truth_raises_input_error(release: Path, tmp_pa
         replicate(without(release, tmp_path, "data/images"))
 
 
-def test_answers_without_any_parsed_cell_have_accuracy_0_and_no_other_data(tmp_path: Path) -> None:
+def test_replicate_of_answers_without_a_parsed_cell_gives_accuracy_0_and_no_data_for_other_items(
+    tmp_path: Path,
+) -> None:
     write_truth(tmp_path, "soccer", {"1": (10, 10, 20, 20, "A1"), "2": (10, 10, 20, 20, "A1")})
     write_answers(tmp_path, "gpt", 0, "soccer", {"1.jpg": ["ERROR", ""], "2.jpg": ["", "G9"]})
     write_clicks(tmp_path, "soccer", 2, ["1", "2"], cell=(9, 9))

@@ -95,7 +95,9 @@ def test_agrees_compares_at_the_printed_precision_and_handles_inequalities(
 
 
 @given(st.decimals(-10_000, 10_000, allow_nan=False, places=6), st.integers(0, 4))
-def test_agrees_with_the_rounded_value_but_not_with_values_two_units_away(exact: Decimal, digits: int) -> None:
+def test_agrees_accepts_the_rounded_value_and_rejects_values_two_units_of_the_last_digit_away(
+    exact: Decimal, digits: int
+) -> None:
     unit = Decimal(1).scaleb(-digits)
     printed = exact.quantize(unit, ROUND_HALF_UP)
     assert figure(str(printed)).agrees(float(exact))

@@ -35,7 +35,7 @@ def test_players_per_scene_of_soccer_match_the_printed_value_of_basketball(real:
     assert soccer.standard == pytest.approx(284 / 52)
 
 
-def test_truth_in_the_center_window_is_a_misprint(real: Replication) -> None:
+def test_truth_in_the_center_window_of_soccer_has_the_note_that_it_is_a_misprint(real: Replication) -> None:
     said = item(real, where="section 5.1", sport="soccer", quantity="truth in the center window (%)")
     assert (said.published, said.reproduced) == ("36.3", pytest.approx(100 * 43 / 118))
     assert (said.note or "").startswith("misprint")
@@ -64,7 +64,7 @@ def test_truth_in_the_center_window_is_a_misprint(real: Replication) -> None:
         (GEMINI, "figure 5", "overlap rate", "0.7910828025477707", "mismatch", 726 / 986, 726 / 986),
     ],
 )
-def test_soccer_values_match_or_are_from_another_run(
+def test_soccer_values_match_the_paper_or_have_the_note_that_the_paper_used_another_run(
     real: Replication,
     name: dict[str, str],
     where: str,
@@ -83,7 +83,7 @@ def test_soccer_values_match_or_are_from_another_run(
         assert said.note == run
 
 
-def test_accuracy_and_answers_per_image_of_gemini_cot_match(real: Replication) -> None:
+def test_accuracy_and_answers_per_image_of_gemini_cot_match_the_published_values(real: Replication) -> None:
     said = item(real, where="figure 4", quantity="accuracy", **GEMINI)
     assert (said.published, said.reproduced, said.status) == ("0.081", 81 / 1000, "match")
     assert item(real, where="section 4.3", **GEMINI).status == "match"
@@ -101,7 +101,7 @@ def test_truth_near_or_overlapping_players_has_status_no_data_with_soccer_alone(
     )
 
 
-def test_wasserstein_distances_to_people_equal_the_expected_values(real: Replication) -> None:
+def test_wasserstein_distances_to_people_equal_the_recorded_values(real: Replication) -> None:
     shown = [i for i in items(real, where="figure 9") if i.reproduced is not None]
     assert {(i.respondent, i.quantity): i.reproduced for i in shown} == {
         ("gemini", "Wasserstein, exact (px)"): pytest.approx(101.760, abs=1e-3),
@@ -117,7 +117,7 @@ def test_threshold_objective_has_its_maximum_at_the_edge_of_the_range(real: Repl
     assert said["objective at tau 0.08 and theta 0.02, divided by its maximum"] == pytest.approx(0.902, abs=1e-3)
 
 
-def test_items_of_other_sports_and_models_have_status_no_data(real: Replication) -> None:
+def test_items_of_sports_and_models_that_the_release_lacks_have_status_no_data(real: Replication) -> None:
     for i in real.items:
         if i.sport in ("volleyball", "basketball") and i.quantity != "players per scene":
             assert i.status == "no data"
@@ -173,7 +173,7 @@ def test_documented_ball_distance_and_area_equal_those_of_the_data(real: Replica
     assert f"soccer | {area.published} px² | {area.standard:.2f} px² |" in prose("replication.md")
 
 
-def test_documented_effects_of_boxes_in_pixels_equal_those_of_the_data(real: Replication) -> None:
+def test_documented_effects_of_reading_ball_boxes_in_pixels_equal_those_of_the_data(real: Replication) -> None:
     text = prose("replication.md")
     effects = items(real, where="ground truth", sport="soccer")
     (changed,) = (i for i in effects if "differ from the cells of the ball's box" in i.quantity)

@@ -23,7 +23,7 @@ def figures_of(folder: Path, *rows: Iterable[object]) -> tuple[Published, ...]:
     return read_release_figures(folder, published())
 
 
-def test_read_release_figures_keeps_the_digits_of_each_row(tmp_path: Path) -> None:
+def test_read_release_figures_keeps_all_printed_digits_and_the_condition_of_each_row(tmp_path: Path) -> None:
     assert read_release_figures(tmp_path, published()) == ()
     people, model = figures_of(
         tmp_path,
@@ -36,7 +36,7 @@ def test_read_release_figures_keeps_the_digits_of_each_row(tmp_path: Path) -> No
     assert model.value == "0.0810"
 
 
-def test_read_release_figures_accepts_human_and_humans(tmp_path: Path) -> None:
+def test_read_release_figures_accepts_human_and_humans_as_names_of_people(tmp_path: Path) -> None:
     columns = ("sport", "model", "level", "n", "near_dist_rate", "near_overlap_rate")
     rows = [("soccer", "humans", "", 12300, "0.7652", "0.5656"), ("vball", "human", "0", 8250, "0.896", "0.7523")]
     write_csv(tmp_path / "analysis/player_proximity/proximity_summary.csv", columns, rows)

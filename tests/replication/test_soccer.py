@@ -58,7 +58,7 @@ def value(group: GroupScore, metric: str) -> float:
     return found
 
 
-class TestStandard:
+class TestStandardPolicy:
     @pytest.mark.parametrize(("respondent", "counts"), [("human", (50, 7500, 0)), ("gemini", (50, 1000, 14))])
     def test_standard_scores_equal_the_recorded_values(
         self, standard: ScoreReport, respondent: str, counts: tuple[int, int, int]
@@ -70,7 +70,9 @@ class TestStandard:
             found = (of_metric.value, of_metric.sd) if isinstance(expected, tuple) else of_metric.value
             assert found == pytest.approx(expected, abs=5.1e-9), name
 
-    def test_standard_report_has_the_expected_groups_reference_images_and_warnings(self, standard: ScoreReport) -> None:
+    def test_standard_report_scores_people_and_gemini_on_50_shared_images_and_warns_of_uneven_responses(
+        self, standard: ScoreReport
+    ) -> None:
         assert [(group.sport, group.respondent, group.kind, group.prompt) for group in standard.groups] == [
             ("soccer", "human", "human", "base"),
             ("soccer", "gemini", "model", "cot"),
@@ -115,7 +117,7 @@ class TestStandard:
         assert report.provenance.data == standard.provenance.data
 
 
-class TestPaper:
+class TestPaperPolicy:
     def test_paper_policy_reproduces_the_error_center_ratio_and_entropy_of_people(
         self, real_release: Path, paper: ScoreReport
     ) -> None:

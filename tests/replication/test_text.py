@@ -77,7 +77,7 @@ def test_to_text_summarizes_items_without_data_by_sport_and_respondent() -> None
     assert "  no data for 1 value (needs the answers to all three prompts): basketball" in shown.splitlines()
 
 
-def test_to_text_lists_at_most_20_unexplained_mismatches_and_continues_letters_after_z_with_two_letters() -> None:
+def test_to_text_lists_at_most_20_unexplained_mismatches_and_labels_notes_after_z_with_two_letters() -> None:
     shown = text_of(*(an_item(respondent=f"model{i}", status="mismatch", note="unexplained") for i in range(25)))
     assert shown.count("unexplained: table 2") == 20
     assert "... and 5 more unexplained" in shown
@@ -86,7 +86,7 @@ def test_to_text_lists_at_most_20_unexplained_mismatches_and_continues_letters_a
     assert "  ad  cause 29" in shown.splitlines()
 
 
-def test_to_markdown_has_one_table_per_place_with_notes_below(found: Replication) -> None:
+def test_to_markdown_writes_one_table_per_place_in_the_paper_with_notes_below(found: Replication) -> None:
     lines = to_markdown(found).splitlines()
     assert "**Table 1: the images**" in lines
     shown = [i for i in found.items if i.reproduced is not None or i.standard is not None]

@@ -34,7 +34,7 @@ SCENES = (
     ("volleyball", "1", ["B6"], [[320, 60, 380, 200], [0, 0, 40, 40]], False),
     ("volleyball", "2", ["B2"], [], False),
 )
-"""Sport, image, ball, players, control."""
+"""Sport, image, cells with the ball, boxes of players, and whether the image is a control."""
 
 PEOPLE = {
     ("soccer", "1"): {"D5": 10, "D6": 2},
@@ -111,5 +111,5 @@ def scored(answers: Any = None, known: Sequence[Scene] | None = scenes(), **choi
 
 
 def view_of(answers: Any = None, known: Sequence[Scene] | None = scenes(), **choices: object) -> PageView:
-    """Return the content of the report's page about answers, as in `scored`."""
+    """Return the content of the report page about answers, which are given as in `scored`."""
     return PageView(analyze(scored(answers, known, **choices)))

@@ -143,7 +143,7 @@ def test_gallery_images_are_sorted_and_filtered_by_the_controls_and_opened_by_li
 
 
 @pytest.mark.parametrize("width", [400, 1280, 1600])
-def test_contents_bar_stays_at_the_top_after_a_jump(opened: Any, width: int) -> None:
+def test_contents_bar_stays_at_the_top_and_above_the_heading_after_a_jump_to_a_section(opened: Any, width: int) -> None:
     opened.set_viewport_size({"width": width, "height": 900})
     opened.locator("nav.contents a", has_text="Every number").click()
     place = "document.querySelector('nav.contents').getBoundingClientRect()"
@@ -152,7 +152,7 @@ def test_contents_bar_stays_at_the_top_after_a_jump(opened: Any, width: int) -> 
     assert heading >= opened.evaluate(f"{place}.bottom") > 0
 
 
-def test_figure_markers_have_titles_with_values_and_controls_are_hidden_in_print(opened: Any) -> None:
+def test_figure_markers_show_values_as_tooltips_and_page_controls_are_hidden_in_print(opened: Any) -> None:
     titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
     assert any(title.startswith("human: ") and title.endswith("]") for title in titles)
     opened.emulate_media(media="print")
@@ -171,7 +171,7 @@ def test_long_respondent_name_does_not_hide_scores_on_a_narrow_screen(opened: An
     assert right < 400
 
 
-def test_guess_first_hides_the_truth_until_three_guesses_are_made(opened: Any) -> None:
+def test_guess_first_button_hides_the_ball_until_the_user_has_made_three_guesses(opened: Any) -> None:
     opened.evaluate("location.hash = '#soccer-3'")
     opened.get_by_role("button", name="Guess first").click()
     image = opened.locator("#soccer-3")

@@ -35,7 +35,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_write_report_writes_page_captions_each_figure_as_png_and_svg_and_json_with_the_scores(
+def test_write_report_writes_the_page_captions_all_figures_as_png_and_svg_and_a_json_file_with_the_scores(
     written: Written,
 ) -> None:
     names = {f"figures/{name}.{ending}" for name in FIGURES for ending in ("png", "svg")}
@@ -49,13 +49,15 @@ def test_write_report_writes_page_captions_each_figure_as_png_and_svg_and_json_w
     assert captions.count(written.report.signature) == len(FIGURES)
     assert all(f"- {name.removeprefix('figures/')}\n" in captions for name in names)
     assert [path.name for path in written.out.parent.iterdir()] == ["report"]
-    # The scores equal those of scoring.
+    # The scores equal those of `Scoring.report`.
     scores = {name: getattr(written.report, name) for name in ScoreReport.model_fields}
     assert ScoreReport(**{**scores, "ceilings": ()}) == scoring_of(written.study).report()
 
 
 @pytest.mark.slow
-def test_write_report_is_reproducible_with_other_matplotlib_settings(written: Written, tmp_path: Path) -> None:
+def test_write_report_with_changed_matplotlib_settings_writes_identical_files_and_keeps_the_settings(
+    written: Written, tmp_path: Path
+) -> None:
     scoring = scoring_of(written.study)
     before = dict(rcParams)
     rcParams.update({"font.size": 20, "axes.facecolor": "pink", "svg.fonttype": "path"})
@@ -68,7 +70,7 @@ def test_write_report_is_reproducible_with_other_matplotlib_settings(written: Wr
 
 
 @pytest.mark.slow
-def test_write_report_in_several_processes_and_write_page_write_identical_files(
+def test_write_report_with_two_processes_and_write_page_of_report_json_write_identical_files(
     written: Written, tmp_path: Path
 ) -> None:
     with Workers(2) as workers:
@@ -108,7 +110,7 @@ def test_check_report_with_an_additional_user_file_raises_option_error(written: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_interrupted_write_report_changes_nothing(
+def test_interrupted_write_report_writes_no_files_and_keeps_an_earlier_report(
     written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     drawn = []
@@ -133,7 +135,9 @@ def test_interrupted_write_report_changes_nothing(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_write_report_with_other_groups_or_only_controls_raises_option_error(study: Path, tmp_path: Path) -> None:
+def test_write_report_of_scores_grouped_only_by_respondent_or_of_only_controls_raises_option_error(
+    study: Path, tmp_path: Path
+) -> None:
     with raises(OptionError, "invalid-option:by"):
         write_report(scoring_of(study, by=("respondent",)), tmp_path / "out")
     only_controls = [scene.model_copy(update={"control": True}) for scene in scenes()]
@@ -165,7 +169,7 @@ def apart(one: Image.Image, other: Image.Image) -> float:
     return float(np.abs(first - second).mean())
 
 
-def test_as_data_returns_a_small_copy_of_the_image_with_its_grid(study: Path) -> None:
+def test_as_data_returns_a_small_copy_of_the_image_with_the_grid_drawn_on_it(study: Path) -> None:
     path = study / "images/soccer/1.jpg"
     small = shown(as_data(path, scenes()[0].layout))
     assert small.size == (WIDTH, WIDTH * GRID.height // GRID.width)

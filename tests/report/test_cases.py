@@ -1,4 +1,4 @@
-"""Test failures and the selection of gallery images on the synthetic study, against plain loops and invariants."""
+"""Test failure modes and the selection of gallery images in the synthetic study, by plain loops and invariants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAILURES = {
     ("alpha", "cot"): ["", "center sure", "", "center sure", "sure", "center sure"],
     ("beta", "base"): ["", "center sure", "", "center sure", "sure", "center sure"],
 }
-"""The expected failures on each image, determined by hand from the rules in words."""
+"""The expected failures on each image, determined by hand from the descriptions of the rules."""
 
 ANSWERS = {("alpha", "base"): ALPHA_BASE, ("alpha", "cot"): ALPHA_COT, ("beta", "base"): BETA}
 
@@ -47,7 +47,7 @@ def found(scoring: Scoring) -> Cases:
     return out
 
 
-def test_failures_of_each_case_equal_the_expected_ones(found: Cases) -> None:
+def test_cases_have_the_failure_modes_determined_by_hand_for_each_respondent_and_image(found: Cases) -> None:
     expected = {
         (*name, *image): set(failed.split())
         for name, failures in FAILURES.items()
@@ -56,7 +56,7 @@ def test_failures_of_each_case_equal_the_expected_ones(found: Cases) -> None:
     assert {key: set(case.failures) for key, case in found.items()} == expected
 
 
-def test_numbers_of_each_case_equal_those_of_plain_loops(found: Cases) -> None:
+def test_case_accuracy_center_share_spread_and_near_player_share_equal_plain_loops(found: Cases) -> None:
     truth = {(sport, image): ball for sport, image, ball, _, _ in SCENES}
     players = {(sport, image): boxes for sport, image, _, boxes, _ in SCENES}
     window = {f"{row}{col}" for row in "BCD" for col in range(3, 8)}
@@ -79,7 +79,7 @@ def test_numbers_of_each_case_equal_those_of_plain_loops(found: Cases) -> None:
         assert case.near == pytest.approx(near / total)
 
 
-def test_distance_of_a_one_cell_respondent_is_the_mean_cell_distance(found: Cases) -> None:
+def test_case_distance_of_a_respondent_that_names_one_cell_is_the_mean_distance_to_this_cell(found: Cases) -> None:
     # If one distribution has a single cell, there is only one transport plan.
     for key in (("alpha", "cot", "soccer", "4"), ("alpha", "base", "soccer", "1")):
         people = PEOPLE[key[2], key[3]]
@@ -88,7 +88,7 @@ def test_distance_of_a_one_cell_respondent_is_the_mean_cell_distance(found: Case
         assert found[key].distance == pytest.approx(sum(steps) / 12, rel=1e-12)
 
 
-def test_failure_rules_in_words_follow_the_policy(study: Path) -> None:
+def test_modes_describe_failure_rules_with_the_tau_window_and_reference_of_the_policy(study: Path) -> None:
     def rules(**choices: object) -> dict[str, str]:
         return {mode.key: mode.rule for mode in modes(scoring_of(study, bootstrap=0, **choices))}
 
@@ -119,12 +119,13 @@ def test_ranked_orders_cases_by_distance_and_spread_selects_images_as_computed_b
     soccer = [case for case in cases(scoring, compared(scoring.groups, "human")) if case.group.sport == "soccer"]
     alpha = [case for case in soccer if case.group.respondent == "alpha"]
     order = [(scoring.arrays.scenes[case.scene].image, case.group.prompt) for case in ranked(alpha)]
-    # The order by distance is: image 4 (A1 to F9 and F10), image 2 (D5 and C5 to A10 and B10), image 1 (A1 to D5),
-    # image 4 (from D5), and image 3 (one cell).
+    # The five largest distances between alpha and people are, in order: image 4, base (A1 against F9 and F10); image 2,
+    # cot (D5 against A10 and B10) and base (C5 and B4 against A10 and B10); image 1, base (A1 against D5 and D6); and
+    # image 4, cot (D5 against F9 and F10).
     assert order[:5] == [("4", "base"), ("2", "cot"), ("2", "base"), ("1", "base"), ("4", "cot")]
 
 
-def test_gallery_images_have_the_expected_cases_and_numbers(scoring: Scoring) -> None:
+def test_gallery_numbers_have_the_cases_disagreement_accuracy_and_leak_of_each_image(scoring: Scoring) -> None:
     models = compared(scoring.groups, "human")
     found = gallery_numbers(scoring, models, rationales={("soccer", "1", "alpha", "cot"): ["I see it."]})
     assert found is not None

@@ -94,7 +94,7 @@ def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
     assert (accuracy.before, accuracy.after, accuracy.difference) == pytest.approx((3 / 12, 7 / 12, 4 / 12))
     # The images differ by 1/2, 1/2 and 0. Of the 8 permutations, 4 give a difference at least as large.
     assert (accuracy.p, accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, 4 / 8, False, 3)
-    # All misses have the same distance, so the errors change in proportion, in the other direction.
+    # All misses have the same distance, so the error changes in proportion to accuracy, in the opposite direction.
     error = change(found, "a", "euclidean_error")
     assert error.difference < 0
     assert error.p == 4 / 8
@@ -107,7 +107,8 @@ def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
 def two_runs() -> Runs:
     """Return two runs with people and two respondents in two sports; one respondent improves."""
     rng = np.random.default_rng(5)
-    known = [*images(8), *images(14, "tennis")]  # Soccer uses all permutations, tennis 10,000.
+    # The permutation test uses all permutations of the 8 images of soccer, and 10,000 of the 14 images of tennis.
+    known = [*images(8), *images(14, "tennis")]
     before, after = [], []
     for sport, n in (("soccer", 8), ("tennis", 14)):
         for frames, better in ((before, 0.1), (after, 0.5)):
@@ -171,7 +172,7 @@ def test_run_changes_of_identical_runs_are_zero(two_runs: Runs) -> None:
     assert change_sentences(report, report.page.changes) == ("All compared answers are the same in both runs.",)
 
 
-def test_group_with_identical_answers_is_not_counted_in_the_correction() -> None:
+def test_group_with_identical_answers_in_both_runs_is_not_counted_in_the_holm_correction() -> None:
     rng = np.random.default_rng(2)
     known = images(12)
     fixed = rows("fixed", guesses(rng, 12))
@@ -185,7 +186,7 @@ def test_group_with_identical_answers_is_not_counted_in_the_correction() -> None
     assert [group.same_answers for group in found.groups] == [True, False]
 
 
-def test_change_whose_interval_contains_0_is_not_real() -> None:
+def test_run_changes_do_not_mark_a_change_as_real_if_its_interval_contains_0() -> None:
     known = images(10)
     hits = [2, 4, 2, 1, 1, 1, 2, 1, 0, 0], [6, 0, 3, 3, 3, 5, 5, 2, 4, 3]
     before, after = (
@@ -201,7 +202,7 @@ def test_change_whose_interval_contains_0_is_not_real() -> None:
 
 
 @pytest.mark.slow
-def test_simulated_runs_without_a_change_rarely_show_a_real_change() -> None:
+def test_run_changes_between_simulated_runs_of_the_same_models_are_rarely_marked_as_real() -> None:
     # Both runs use the same models. A metric may show a change in at most 1 of 20 comparisons of runs.
     runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
     known = images(n_images)
@@ -263,7 +264,7 @@ def data_sentences(found: RunChanges, after: Scoring) -> tuple[str, ...]:
     return changes(view, found).points[len(change_sentences(view, found)) :]
 
 
-def test_controls_are_compared_if_the_policy_scores_them() -> None:
+def test_run_changes_with_the_paper_policy_compare_controls_in_the_error_but_not_in_accuracy() -> None:
     known = [*images(2), scene("2", control=True)]
     frame = rows("a", {str(number): [HIT, MISS] for number in range(3)})
     counts, _ = load_counts(frame, known, participants=False)
@@ -312,7 +313,7 @@ def test_run_changes_use_the_images_that_the_later_report_scores() -> None:
     few = {image: answers[image] for image in ("0", "1", "2", "3")}
     before = run([rows("a", answers), rows("human", answers, kind="human"), rows("old", few)], known)
     after = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human")
-    # The reference of the later run answered four images. Respondents of only the earlier run have no effect.
+    # The reference of the later run answered four images. Respondents found only in the earlier run have no effect.
     assert change(run_changes(before, after), "a", "accuracy").n_images == 4
     every = run([rows("a", answers), rows("human", few, kind="human")], known, reference="human", images="all")
     assert change(run_changes(before, every), "a", "accuracy").n_images == 6
@@ -332,7 +333,7 @@ def test_distances_of_both_runs_use_the_reference_of_the_later_run() -> None:
     assert any("All distances use those of the later run" in sentence for sentence in data_sentences(found, after))
 
 
-def test_distance_is_not_compared_if_the_reference_answered_none_of_the_images() -> None:
+def test_run_changes_do_not_compare_distances_if_the_reference_answered_none_of_the_images() -> None:
     earlier, later = images(4), [scene("0", ball_cells=("D5",)), *images(4)[1:]]
     frame = rows("a", {str(number): [HIT, MISS] * 4 for number in range(4)})
     people = rows("human", {"0": [HIT] * 20}, kind="human")
@@ -357,7 +358,7 @@ def test_run_changes_of_incomparable_runs_raise_option_error() -> None:
             run_changes(before, after)
 
 
-def test_respondents_are_matched_by_full_name() -> None:
+def test_run_changes_match_respondents_whose_names_contain_colons_by_full_name() -> None:
     known = images(2)
     values = {"a": 1, "1:a": 2, "2:a": 3, "1:2:a": 4}
     frames = [rows(name, {image: [HIT] * n + [MISS] * (4 - n) for image in ("0", "1")}) for name, n in values.items()]
@@ -369,7 +370,7 @@ def test_respondents_are_matched_by_full_name() -> None:
 # Sentences and page --------------------------------------------------------------------------------------------
 
 
-def test_change_sentences_state_the_real_changes() -> None:
+def test_change_sentences_state_only_the_changes_marked_as_real() -> None:
     rng = np.random.default_rng(1)
     base = guesses(rng, 25)
     before, after = (
@@ -409,7 +410,7 @@ def test_change_sentences_state_the_real_changes() -> None:
     assert len(sentences) == 6
 
 
-def test_change_sentences_explain_that_few_images_cannot_be_significant() -> None:
+def test_change_sentences_explain_that_no_change_can_be_significant_with_few_images() -> None:
     before, after = (run([rows("a", {str(n): [cell] * 3 for n in range(4)})], images(4)) for cell in (MISS, HIT))
     view = PageView(analyze(after, before=before))
     assert view.page.changes is not None
@@ -480,7 +481,9 @@ def report(*arguments: str | Path) -> Done:
 
 
 @pytest.mark.slow
-def test_report_command_with_before_prints_and_writes_the_changes(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_report_command_with_the_before_option_prints_and_writes_the_changes(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
     old, new = folders
     out = tmp_path / "out"
     done = report(new, "--before", old, "--reference", "human", "--out", out)
@@ -507,7 +510,7 @@ def test_report_command_with_before_prints_and_writes_the_changes(folders: tuple
 
 
 @pytest.mark.slow
-def test_report_before_files_use_the_later_scenes_unless_before_scenes_is_given(
+def test_report_reads_the_before_files_with_the_later_scenes_unless_before_scenes_is_given(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     old, new = folders

@@ -91,7 +91,7 @@ def test_dot_chart_texts_do_not_overlap_and_include_title_and_notes_only_with_a_
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.19, 0.2), (0.0, 0.01), (0.1, 0.24)])
-def test_dot_chart_names_of_reference_lines_do_not_overlap(a: float, b: float) -> None:
+def test_dot_chart_labels_of_two_reference_lines_do_not_overlap(a: float, b: float) -> None:
     rules = (ReferenceLine(a, "guessing every cell alike"), ReferenceLine(b, "two halves of human"))
     panel = replace(dot_chart().panels[0], rules=rules)
     assert touching(DotChart((panel,), "accuracy", "share").draw([0])) == []
@@ -112,7 +112,7 @@ def test_dot_chart_with_long_names_has_no_overlapping_texts(axis: str, high: flo
         assert len(figure.axes[0].get_xticks()) > 1
 
 
-def test_dot_without_a_value_shows_only_its_note() -> None:
+def test_dot_chart_shows_only_the_note_of_a_dot_without_a_value() -> None:
     some = (Dot("me", "", "#0077bb", "o", 0.2), Dot("oracle", "", "#858585", "p", None, note="100% →"))
     (axes,) = DotChart((DotPanel("soccer", "", some),), "accuracy", "share").draw([0]).axes
     assert axes.get_xlim()[1] < 0.3
@@ -149,7 +149,7 @@ def test_proximity_chart_draws_points_at_their_rates_and_names_all_respondents()
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_proximity_chart_labels_do_not_overlap_intervals_or_labels(seed: int) -> None:
+def test_proximity_chart_labels_do_not_overlap_intervals_or_each_other(seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = []
     for look in [*LOOKS, *(("human", prompt, "#d55e00", marker) for prompt, marker in PROMPTS.items())]:

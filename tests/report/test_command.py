@@ -47,7 +47,7 @@ def test_report_command_writes_the_page_and_prints_its_path(written: Written, tm
 
 
 @pytest.mark.slow
-def test_report_of_files_with_scenes_finds_images_unless_image_folder_is_given(
+def test_report_of_response_files_embeds_images_next_to_the_scenes_file_unless_image_folder_is_given(
     written: Written, tmp_path: Path
 ) -> None:
     files = [written.study / "responses-all.jsonl", "--scenes", written.study / "scenes.jsonl", *QUICK]
@@ -62,7 +62,7 @@ def test_report_of_files_with_scenes_finds_images_unless_image_folder_is_given(
 
 
 @pytest.mark.slow
-def test_report_shows_rationales_as_text_in_the_cards(written: Written, tmp_path: Path) -> None:
+def test_report_shows_rationales_with_html_as_plain_text_in_gallery_cards(written: Written, tmp_path: Path) -> None:
     rows = pl.read_ndjson(written.study / "responses-all.jsonl")
     why = pl.when(pl.col("respondent") == "alpha").then(pl.lit("<b>They</b> look up."))
     rows.with_columns(reasoning=why).write_ndjson(tmp_path / "a.jsonl")
@@ -75,7 +75,7 @@ def test_report_shows_rationales_as_text_in_the_cards(written: Written, tmp_path
 
 
 @pytest.mark.slow
-def test_report_with_pages_writes_one_gallery_page_per_sport_with_working_links(
+def test_report_with_the_pages_option_writes_one_gallery_page_per_sport_with_working_links(
     written: Written, tmp_path: Path
 ) -> None:
     for _ in range(2):  # The second run replaces the files of the first.
@@ -96,7 +96,9 @@ def test_report_with_pages_writes_one_gallery_page_per_sport_with_working_links(
 
 
 @pytest.mark.slow
-def test_report_with_figures_writes_paper_and_slides_presets(written: Written, tmp_path: Path) -> None:
+def test_report_with_the_figures_option_writes_figures_of_the_paper_and_slides_presets(
+    written: Written, tmp_path: Path
+) -> None:
     command = [written.study, *QUICK, "--out", tmp_path / "out"]
     report(*command, "--figures", "paper", "--figures", "slides")
     figures = tmp_path / "out/figures"
@@ -129,7 +131,9 @@ def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["matplotlib", "jinja2"])
-def test_report_without_matplotlib_or_jinja2_names_the_extra(written: Written, tmp_path: Path, name: str) -> None:
+def test_report_without_matplotlib_or_jinja2_exits_with_status_2_and_names_the_missing_extra(
+    written: Written, tmp_path: Path, name: str
+) -> None:
     start = [sys.executable, "-c", BLOCKED.format(name=name)]
     done = spotball_process("report", written.study, "--out", tmp_path / "out", start=start)
     assert (done.returncode, codes(done.stderr)) == (2, ["missing-extra"])

@@ -1,4 +1,4 @@
-"""Test that the section on cues appears if players have keypoints, and shows the record's numbers and maps."""
+"""Test that reports of scenes with keypoints have a section on cues, with the numbers and maps of the record."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def written(scenes: tuple[Path, list[Scene]], tmp_path_factory: pytest.TempPathF
     return write_report(Scoring(read_counts(rows, known), known, policy), out, image_folders=[folder]), out
 
 
-def test_cues_section_of_the_page_and_of_report_json_shows_the_gains_maps_and_signature_of_the_record(
+def test_report_of_scenes_with_keypoints_has_a_cues_section_with_the_recorded_gains_maps_and_signature(
     written: tuple[PageReport, Path], scenes: tuple[Path, list[Scene]]
 ) -> None:
     report, out = written
@@ -85,7 +85,7 @@ def map_of(scores: list[float], **fields: Any) -> np.ndarray:
     return np.asarray(axes.images[0].get_array())
 
 
-def test_cue_map_draws_the_highest_cell_in_the_strongest_color_and_nan_without_color() -> None:
+def test_draw_cue_map_draws_the_highest_value_in_the_strongest_color_and_no_map_for_nan() -> None:
     pixels = map_of([0.0, 1.0, 0.5, 0.0], ball_cells=["A1"])
     assert pixels[:5, :10].tolist() == np.full((5, 10, 3), 200).tolist()
     strong, weak = pixels[2, 15], pixels[7, 5]
@@ -94,7 +94,7 @@ def test_cue_map_draws_the_highest_cell_in_the_strongest_color_and_nan_without_c
     assert (map_of([np.nan] * 4) == 200).all()
 
 
-def test_photo_pixels_returns_a_small_lightened_image_or_none_for_an_unreadable_file(
+def test_photo_pixels_shrinks_and_lightens_a_photo_and_returns_none_for_an_unreadable_or_missing_file(
     scenes: tuple[Path, list[Scene]], tmp_path: Path
 ) -> None:
     folder, known = scenes

@@ -40,7 +40,7 @@ def test_holm_correction_covers_all_differences_of_a_metric(made: PageView) -> N
         assert all((one.p_holm or 0.0) >= (one.p or 0.0) for one in tested)
 
 
-def test_overall_values_weight_sports_equally(made: PageView) -> None:
+def test_overall_values_of_a_respondent_are_means_that_weight_sports_equally(made: PageView) -> None:
     by_name = {(one.respondent, one.prompt): one for one in made.page.overall}
     assert set(by_name) == {("human", "base"), ("alpha", "base"), ("alpha", "cot"), ("beta", "base")}
     for name, one in by_name.items():
@@ -55,8 +55,9 @@ def test_overall_values_weight_sports_equally(made: PageView) -> None:
 
 
 @pytest.mark.slow
-def test_interval_over_sports_has_the_width_for_independent_sports() -> None:
-    # If the sports are independent, the standard error of their mean is half the root of the sum of squares.
+def test_interval_of_a_mean_over_sports_has_the_width_expected_for_independent_sports() -> None:
+    # If the two sports are independent, the standard error of their mean is half the root of the sum of the squared
+    # standard errors.
     found = view_of(bootstrap=4000)
     for one in found.page.overall:
         parts = [g for g in found.scored if (g.respondent, g.prompt) == (one.respondent, one.prompt)]
@@ -74,7 +75,7 @@ def test_report_of_one_sport_has_no_means_over_sports() -> None:
     assert ALL_SPORTS not in [rows.title for rows in findings(made).tables[0].groups]
 
 
-def test_ranks_follow_the_values_and_lie_in_their_intervals(made: PageView) -> None:
+def test_ranks_follow_the_order_of_the_values_and_lie_within_their_95_percent_intervals(made: PageView) -> None:
     for sport in (*made.sports, None):
         scores = made.page.overall if sport is None else made.of_sport(sport)
         for key in ("accuracy", "euclidean_error", "wasserstein_matched"):
@@ -109,7 +110,7 @@ def test_findings_state_the_numbers_of_the_report(made: PageView) -> None:
     assert all(sentence.endswith(".") and "None" not in sentence and "nan" not in sentence for sentence in sentences)
 
 
-def test_findings_without_a_reference_name_the_best_respondent() -> None:
+def test_findings_without_a_reference_state_accuracies_and_have_no_table_of_differences() -> None:
     made = view_of(reference=None, bootstrap=200)
     sentences = findings(made).points
     assert made.page.differences == ()
@@ -119,7 +120,7 @@ def test_findings_without_a_reference_name_the_best_respondent() -> None:
 
 
 @pytest.mark.parametrize("reference", ["human", None])
-def test_findings_of_a_single_respondent_are_one_sentence(reference: str | None) -> None:
+def test_findings_of_a_single_respondent_are_one_sentence_with_its_accuracy(reference: str | None) -> None:
     made = view_of(responses().filter(sport="soccer", respondent="human"), reference=reference, bootstrap=50)
     (sentence,) = findings(made).points
     accuracy = made.scored[0].metrics["accuracy"].value or 0.0
@@ -127,9 +128,9 @@ def test_findings_of_a_single_respondent_are_one_sentence(reference: str | None)
     assert "compared with" not in page_of(made).intro[0]
 
 
-def test_findings_state_the_closest_respondent_its_closeness_and_the_number_of_others(made: PageView) -> None:
+def test_findings_state_the_closest_respondent_its_closeness_and_how_many_others_may_be_closer(made: PageView) -> None:
     closest = [sentence for sentence in findings(made).points if "closest to those of people" in sentence]
-    # Alpha has two prompts, so two respondents give three others.
+    # Alpha has two prompts and counts twice, so people are compared with three groups: two of alpha and one of beta.
     assert any(sentence.endswith(("1 other may be closer.", "2 others may be closer.")) for sentence in closest)
     for sport, ceiling in made.ceilings.items():
         of_sport = [score for score in made.compared if score.sport == sport]
@@ -149,7 +150,7 @@ def test_reference_is_called_people_only_if_it_is_the_only_human_group(made: Pag
 
 
 def test_findings_of_one_image_have_no_interval() -> None:
-    # People are correct in 10 of 12 guesses. One image does not show how much images differ.
+    # People are correct in 10 of 12 guesses. The variation between images cannot be estimated from one image.
     rows = responses().filter(sport="soccer", image="1", respondent="human")
     made = view_of(rows, [one for one in scenes() if one.key == ("soccer", "1")], bootstrap=50)
     assert findings(made).points == (

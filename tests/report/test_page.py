@@ -158,7 +158,7 @@ def test_every_metric_of_every_group_is_on_the_page(written: Written, page: Elem
                 assert any(cell.split(" ")[0] == number for cell in cells), (group.respondent, key)
 
 
-def test_sentences_and_figures_show_the_same_numbers(written: Written, page: Element) -> None:
+def test_accuracy_section_shows_the_same_accuracy_in_its_sentence_and_figure(written: Written, page: Element) -> None:
     (section,) = page.all("section", id="accuracy")
     accuracy = f"{100 * (written.report.group('human', sport='soccer').metrics['accuracy'].value or 0.0):.1f}%"
     figure, sentence = section.all("svg")[0], section.all("li")[0]
@@ -169,7 +169,7 @@ def test_sentences_and_figures_show_the_same_numbers(written: Written, page: Ele
     assert f"uniform guessing: {100 * 5 / 4 / 60:.1f}%" in sentence.text
 
 
-def test_page_shows_the_signature_and_the_excluded_images(written: Written, page: Element) -> None:
+def test_page_shows_the_signature_and_the_number_of_excluded_controls(written: Written, page: Element) -> None:
     header, footer = page.all("header")[0].text, page.all("footer")[0].text
     assert all(written.report.signature in text for text in (header, footer))
     assert "Excluded: controls: 1" in footer
@@ -229,7 +229,7 @@ def test_gallery_lists_images_of_each_failure_and_highlights_with_links(page: El
     assert all(li.all("a") for li in highlights.all("li"))
 
 
-def test_images_are_embedded_once_and_missing_files_are_counted(page: Element) -> None:
+def test_gallery_embeds_each_image_once_and_states_how_many_have_no_file(page: Element) -> None:
     (gallery,) = page.all("section", id="gallery")
     images = gallery.all("image")
     assert len(images) == 5  # One of 6 scored images has no file.
@@ -238,8 +238,8 @@ def test_images_are_embedded_once_and_missing_files_are_counted(page: Element) -
     (bare,) = gallery.all("symbol", id="soccer-3-photo")
     assert not bare.all("image")
     assert bare.all("path")[0].attributes["stroke"] == "var(--rule)"  # Without an image, the grid is drawn here.
-    assert len(bare.all("rect", fill="var(--rule)")) == 1  # This is the player.
-    # The ball of image 2 is in A10. Its outline is 9 wide and half of it is outside the image, but it is not cut off.
+    assert len(bare.all("rect", fill="var(--rule)")) == 1  # This rectangle is the player.
+    # The ball of image 2 is in A10. Half of its 9 px wide outline lies outside the image, and must not be cut off.
     (symbol,) = page.all("symbol", id="soccer-2-ball")
     left, top, wide, high = map(float, symbol.attributes["viewbox"].split())
     assert max(left, top) <= -4.5
@@ -247,7 +247,7 @@ def test_images_are_embedded_once_and_missing_files_are_counted(page: Element) -
     assert top + high >= 360 + 4.5
 
 
-def test_card_shows_the_ball_the_people_and_the_guesses(page: Element) -> None:
+def test_gallery_card_shows_the_ball_the_guesses_of_people_and_those_of_the_respondent(page: Element) -> None:
     (image,) = page.all("details", id="soccer-1")
     label = image.all("figure")[0].all("svg")[0].attributes["aria-label"]
     assert label == "soccer 1: 12 guesses of people, most at D5 (83.3%) and D6 (16.7%). Ball: D5."
@@ -301,7 +301,7 @@ def test_report_without_players_and_participants_explains_the_missing_sections(t
     assert "nearest-player is excluded" in page.all("section", id="mixture")[0].text.lower()
 
 
-def test_long_names_are_shortened_in_figures_and_complete_in_tables() -> None:
+def test_long_respondent_names_are_shortened_in_figures_and_complete_in_tables() -> None:
     long = "somebody/a-model-with-a-very-long-name-2025-01-01"
     other = long.replace("very", "much")
     told = responses().with_columns(pl.col("respondent").replace({"alpha": long, "beta": other}))

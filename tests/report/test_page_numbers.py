@@ -19,7 +19,7 @@ from tests.report.conftest import Written
 from tests.test_imports import imported, package_of
 
 NOT_PAGES = {"build.py", "guess_maps.py", "__init__.py"}
-"""Modules that may compute: `build` computes the record and writes its page; `guess_maps` draws the user's arrays."""
+"""Modules that may compute: `build` computes a record and writes its page; `guess_maps` draws arrays of the user."""
 
 PAGES = [
     *(
@@ -37,7 +37,7 @@ RECORDS = {
     *("metrics.metric", "metrics.registry", "report.numbers.change_records", "report.numbers.records"),
     *("scoring.tables", "cues.explanation_record", "cues.explanation_text"),
 }
-"""Modules of computing packages that contain only records, descriptions of metrics, or texts."""
+"""Modules in these packages that compute nothing: they contain only records, descriptions of metrics, or texts."""
 
 WRITE = """
 import sys
@@ -52,7 +52,7 @@ STATISTICS = {"mean", "std", "var", "median", "quantile", "percentile", "average
 
 
 def computing(path: Path) -> list[str]:
-    """Return imports of modules that compute, and calls of statistical functions."""
+    """Return the computing modules that a file imports, and the statistical functions that it calls."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = [name.removeprefix("spotball_core.") for name in imported(tree, package_of(path))]
     found = [name for name in names if f"{name}.".startswith(tuple(f"{one}." for one in MAY_COMPUTE))]
@@ -62,11 +62,11 @@ def computing(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT / "spotball_core").as_posix())
-def test_page_modules_do_not_import_or_call_statistics(path: Path) -> None:
+def test_page_modules_neither_import_statistical_modules_nor_call_statistical_functions(path: Path) -> None:
     assert computing(path) == []
 
 
-def test_computing_finds_imports_and_calls_in_modules_that_compute() -> None:
+def test_computing_helper_finds_imports_and_calls_in_modules_that_compute_statistics() -> None:
     assert len(PAGES) > 30
     assert set(computing(ROOT / "spotball_core/plots/guess_maps.py")) >= {"metrics.inputs", "metrics.strategy"}
     assert "mean" in computing(ROOT / "spotball_core/report/numbers/analyze.py")
@@ -102,7 +102,7 @@ def test_write_page_does_not_import_scoring_modules(written: Written, tmp_path: 
         ("page.n_images", 321, "321 images"),
     ],
 )
-def test_changed_number_in_the_record_is_shown_on_the_page(
+def test_page_rendered_from_report_json_shows_a_number_changed_in_the_json(
     written: Written, path: str, value: float, shown: str
 ) -> None:
     record = json.loads((written.out / "report.json").read_text(encoding="utf-8"))

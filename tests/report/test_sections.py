@@ -23,7 +23,9 @@ from spotball_core.report.write import all_sections
 from tests.report.study import GRID, responses, scenes, view_of
 
 
-def test_proximity_points_are_the_scores_with_their_intervals_and_the_share_of_balls(view: PageView) -> None:
+def test_proximity_section_plots_player_rates_with_intervals_and_the_share_of_balls_near_players(
+    view: PageView,
+) -> None:
     # Soccer images 1, 2 and 3 have known players. The ball is near a player only in image 2, and never on a player.
     assert sections_players.truth_point(view, "soccer") == (pytest.approx(1 / 3), 0.0)
     # In volleyball, the ball of image 1 overlaps a player, and image 2 has no players.
@@ -68,7 +70,7 @@ def test_alignment_chart_has_lines_for_people_and_uniform_guessing(view: PageVie
         assert [dot.color for dot in panel.dots] == ["#b8458f", "#b8458f", "#2d2380"]
 
 
-def test_mixture_chart_shows_the_weights_of_the_mixtures(view: PageView) -> None:
+def test_mixture_chart_shows_the_fitted_weights_and_intervals_of_each_respondent(view: PageView) -> None:
     section = sections_people.mixture(view)
     chart = section.pictures[0].chart
     assert isinstance(chart, MixtureChart)
@@ -80,7 +82,7 @@ def test_mixture_chart_shows_the_weights_of_the_mixtures(view: PageView) -> None
             assert ("people" in mix.weights) == (group.respondent != "human")
 
 
-def test_maps_show_the_pooled_guesses_of_the_scored_images(view: PageView) -> None:
+def test_heat_maps_show_guesses_pooled_over_the_scored_images_without_controls(view: PageView) -> None:
     figure = sections_people.where(view).maps
     assert figure is not None
     soccer, volleyball = figure.chart.sports
@@ -94,7 +96,7 @@ def test_maps_show_the_pooled_guesses_of_the_scored_images(view: PageView) -> No
     assert (figure.window.x, figure.window.y, figure.window.wide, figure.window.high) == (128, 60, 320, 180)
 
 
-def test_maps_of_a_sport_share_a_color_scale() -> None:
+def test_heat_maps_of_one_sport_share_one_color_scale() -> None:
     def cells(**shares: float) -> CellMap:
         on_grid = np.zeros(60)
         on_grid[[GRID.index(label) for label in shares]] = list(shares.values())
@@ -127,7 +129,7 @@ def test_gallery_shows_baselines_only_if_there_are_no_models(view: PageView) -> 
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}
 
 
-def test_largest_weight_sentence_counts_many_names_instead_of_listing_them(view: PageView) -> None:
+def test_largest_weight_sentence_lists_the_names_of_2_respondents_but_only_counts_36(view: PageView) -> None:
     mixture = next(mix for mix in view.page.mixtures if mix.respondent == "beta")
     few = sections_people._largest({"a": mixture, "b": mixture})
     assert "has the largest weight for a and b (" in few
@@ -151,7 +153,7 @@ def test_coverage_is_the_share_of_pixels_in_any_box(some: list[tuple[int, int, i
     assert coverage(some, Grid(2, 4, 20, 10)) == pytest.approx(inside / 200)
 
 
-def test_crowd_counts_and_coverage_equal_hand_computed_values() -> None:
+def test_crowd_player_counts_and_coverage_of_images_with_known_players_equal_hand_computed_values() -> None:
     soccer = [scene for scene in scenes() if scene.sport == "soccer"]
     found = crowd(soccer, bootstrap=50, seed=0)
     assert found is not None

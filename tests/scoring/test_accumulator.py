@@ -66,7 +66,7 @@ def test_accumulated_probabilities_are_identical_in_any_order(seed: int, n: int)
     assert parts_of(at_once.counts) == n * PARTS
 
 
-def test_accumulated_probabilities_equal_read_counts() -> None:
+def test_accumulated_probabilities_equal_those_of_read_counts() -> None:
     mass = np.random.default_rng(0).dirichlet(np.ones(60), 2)
     names = ({"sport": one.sport, "image": one.image, "respondent": "model", "kind": "model"} for one in SCENES)
     rows = [PredictionDistribution(**name, probabilities=list(m)) for name, m in zip(names, mass, strict=False)]
@@ -100,7 +100,7 @@ def test_compute_and_report_equal_the_scores_of_score() -> None:
     assert np.isnan(made.compute()["near_player_rate"]) == (group.metrics["near_player_rate"].value is None)
 
 
-def test_reset_clears_the_counts() -> None:
+def test_reset_clears_the_counts_and_compute_without_counts_raises_option_error() -> None:
     made = filled([[(0, "D5")]])
     made.reset()
     made.update(pd.Series(["A1"]), [SCENES[1]])
@@ -124,7 +124,7 @@ def test_reset_clears_the_counts() -> None:
         (np.ones((1, 59)), SCENES[:1], DistributionError, "wrong-shape:guesses", "59"),
     ],
 )
-def test_update_with_unusable_input_raises_and_does_not_change_the_counts(
+def test_update_with_unusable_input_raises_an_error_and_does_not_change_the_counts(
     guesses: Any, images: Any, error: type[SpotballError], where: str, value: str
 ) -> None:
     made = filled([[(0, "D5")]])
@@ -135,7 +135,7 @@ def test_update_with_unusable_input_raises_and_does_not_change_the_counts(
     assert made.counts == before
 
 
-def test_update_accepts_ids_keys_scenes_and_lists_of_them() -> None:
+def test_update_accepts_one_or_several_images_as_ids_keys_or_scenes() -> None:
     scenes = [Scene(sport="s", image=str(i), grid=Grid.standard()) for i in range(3)]
     made = Accumulator(scenes)
     made.update("C5", "1")
@@ -156,7 +156,7 @@ def test_accumulator_with_unusable_scenes_raises_option_error() -> None:
         Accumulator(SCENES).merge(Accumulator(SCENES[:3]))
 
 
-def test_update_skips_masked_images_and_rejects_partly_masked_ones() -> None:
+def test_update_skips_fully_masked_images_and_rejects_partly_masked_images() -> None:
     mass = np.eye(2, 60)
     made, without = Accumulator(SCENES), Accumulator(SCENES)
     made.update(np.ma.array(mass, mask=[[False] * 60, [True] * 60]), SCENES[:2])

@@ -62,7 +62,7 @@ def test_score_arrays_returns_only_metrics_whose_inputs_are_given() -> None:
 
 def test_score_arrays_with_sample_weight_equals_repeated_images() -> None:
     weighted = score_arrays(["D5", "D5", "B1"], ["D5", "D6", "A1"], sample_weight=[2, 0, 1])
-    # A single response per image cannot be matched.
+    # With a single response per image, matched metrics are NaN.
     assert weighted == pytest.approx(score_arrays(["D5", "D5", "B1"], ["D5", "D5", "A1"]), nan_ok=True)
 
 
@@ -108,7 +108,7 @@ class Labels:
         return ["D5"] * len(X)
 
 
-def test_scorer_uses_probabilities_or_labels_applies_sample_weight_and_negates_errors() -> None:
+def test_scorer_accepts_probabilities_or_labels_applies_sample_weight_and_negates_errors() -> None:
     known = Nearest().fit([0, 1, 2, 3], ["D5", "D5", "D5", "D7"])
     assert scorer("accuracy")(known, [0, 1], ["D5", "D7"]) == 0.5
     assert scorer("euclidean_error")(known, [0], ["D5"]) == -32.0

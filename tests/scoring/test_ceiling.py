@@ -27,7 +27,7 @@ def one(scoring: Scoring, **choices: int) -> Ceiling:
     return found
 
 
-def test_split_half_of_two_people_equals_the_hand_computed_distance() -> None:
+def test_split_half_distance_of_two_people_equals_the_hand_computed_value() -> None:
     # In the only split, C3 and C5 are 128 px apart on one image, and both are C3 on the other. The mean is 64 px.
     people = np.zeros((2, 2, 60))
     people[0, :, 22] = 1.0
@@ -38,7 +38,7 @@ def test_split_half_of_two_people_equals_the_hand_computed_distance() -> None:
     assert found.uniform == pytest.approx(wasserstein(np.ones((2, 60)), people.sum(axis=0)).mean())
 
 
-def test_split_half_equals_that_of_plain_loops() -> None:
+def test_split_half_distance_equals_that_of_plain_loops() -> None:
     rng = np.random.default_rng(0)
     people, known = crowd(rng, 5, 4), varied_scenes(4)
     found = one(scoring_of(known, {"human/base": people}, reference="human"), splits=9, seed=3)
@@ -51,7 +51,7 @@ def test_split_half_equals_that_of_plain_loops() -> None:
     assert found.split_half.value == pytest.approx(np.mean(distances))
 
 
-def test_split_half_of_random_splits_approaches_the_mean_over_all_splits() -> None:
+def test_split_half_distance_of_random_splits_approaches_the_mean_over_all_splits() -> None:
     people = crowd(np.random.default_rng(1), 6, 2)
     scoring = scoring_of(varied_scenes(2), {"human/base": people}, reference="human", bootstrap=0)
     # The expected value is the mean over all ways to split six people into halves of three.
@@ -72,7 +72,7 @@ def test_split_half_distance_decreases_with_more_people() -> None:
 
 
 @pytest.mark.slow
-def test_ceiling_score_is_0_for_uniform_guessing_and_relative_to_people() -> None:
+def test_ceiling_score_is_1_minus_the_distance_divided_by_that_of_uniform_guessing() -> None:
     rng = np.random.default_rng(3)
     known, people = varied_scenes(12), crowd(rng, 20, 12)
     answers = {"human/base": people, "uniform/base": np.full((12, 60), 1 / 60), "m/cot": drawn(rng, 12, 20)}
@@ -152,7 +152,7 @@ def test_leave_one_out_accuracy_equals_the_hand_computed_value() -> None:
     assert found.participant_accuracy.value == scoring.report().group("human").metrics["accuracy"].value
 
 
-def test_ceiling_accuracy_excludes_images_without_truth() -> None:
+def test_leave_one_out_accuracy_excludes_images_without_truth() -> None:
     rng = np.random.default_rng(7)
     known = [scene(0, ball_cells=None), scene(1)]
     found = one(scoring_of(known, {"human/base": crowd(rng, 4, 2)}, reference="human"), splits=2)
@@ -201,7 +201,7 @@ def test_noise_ceiling_is_reproducible_and_changes_with_the_seed() -> None:
     assert first.signature.endswith("|splits:5|splits-seed:0")
 
 
-def test_noise_ceiling_without_reference_splits_or_participants_raises_or_warns() -> None:
+def test_noise_ceiling_without_reference_or_splits_raises_option_error_and_without_participants_warns() -> None:
     rng = np.random.default_rng(11)
     people, other = crowd(rng, 4, 3), drawn(rng, 3, 9)
     with raises(OptionError, "missing-option"):
@@ -214,8 +214,8 @@ def test_noise_ceiling_without_reference_splits_or_participants_raises_or_warns(
 
 
 @pytest.mark.real
-def test_soccer_halves_are_29_px_apart(real_release: object) -> None:
-    # It is about 28.6 px over many splits, and a mean of 100 splits is within 0.7 px (3 standard errors of 0.22 px).
+def test_noise_ceiling_of_the_real_soccer_data_has_a_split_half_distance_of_28_6_px(real_release: object) -> None:
+    # The distance is about 28.6 px over many splits. A mean of 100 splits is within 0.7 px (3 standard errors of 0.22).
     release = import_release(str(real_release))
     counts, known = load_counts(release.responses, release.scenes, participants=True)
     found = one(Scoring(counts, known, ScorePolicy.standard(reference="human")))

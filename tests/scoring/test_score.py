@@ -25,7 +25,7 @@ from tests.plain_scoring import Answers, Cells, Key, Plain
 
 PARTS = ("sport", "respondent", "prompt")
 PUBLISHED = ("euclidean_error", "near_player_rate", "overlap_rate", "center_ratio", "normalized_entropy")
-"""Metrics that the paper computed with controls, and also on images that people did not see (replication-notes)."""
+"""Metrics that the paper computed on all images, including controls and images that people did not see."""
 
 LABELS = [f"{row}{col}" for row in "ABCDEF" for col in range(1, 11)]
 
@@ -65,7 +65,7 @@ def values(report: ScoreReport) -> list[object]:
 
 
 def answers(sport: str = "soccer", /, **answered: Iterable[int]) -> list[dict[str, Any]]:
-    """Return the answer D5 of each respondent to these images."""
+    """Return rows in which each respondent answers D5 on each of these images."""
     return [
         {"sport": sport, "image": str(i), "respondent": name, "cell": "D5"}
         for name, images in answered.items()
@@ -257,7 +257,7 @@ class TestEveryMetric:
         reasons = {group.metrics["wasserstein"].reason for group in report.groups if group.respondent == "ref"}
         assert reasons == {"is the reference"}
 
-    def test_score_applies_choices_that_only_a_policy_has(self) -> None:
+    def test_score_applies_the_top_k_smoothing_thresholds_and_window_of_a_policy(self) -> None:
         known = scenes("1", players=[[0, 0, 10, 10]], grid={"rows": 2, "cols": 4}, ball_cells=("A1",))
         rows = [{"image": "1", "cell": cell} for cell in ("A2", "A2", "B4", "A1")]
         choices: Any = {"top_k": 1, "log_smoothing": 0.5, "tau": 0.4, "theta": 1.0, "window": ((1, 1), (1, 2))}
@@ -276,7 +276,7 @@ class TestEveryMetric:
         assert "2x4@640x360" in str(group.metrics["center_ratio"].reason)
         assert group.metrics["symmetric_center_bias"].value == 1
 
-    def test_score_of_distributions_equal_to_the_counts_matches_score_of_the_counts(self) -> None:
+    def test_score_of_probabilities_equal_to_shares_of_answers_matches_score_of_the_answers(self) -> None:
         rng = random.Random(4)
         known = made_scenes(rng)
         rows = [row for row in made_rows(rng, known) if row["cell"] and row["respondent"] != "human"]
@@ -310,7 +310,7 @@ def drawn_images(images: Sequence[Key], weights: Sequence[float]) -> list[Key]:
 
 
 def number(plain: Plain, key: str, images: Sequence[Key]) -> float:
-    """Return a metric of a resample; NaN where it is undefined."""
+    """Return the value of a metric on a resample; NaN if it is undefined."""
     value = plain.metric(key, images)[0] if images else None
     return math.nan if value is None else value
 
@@ -321,7 +321,7 @@ class TestIntervals:
     @pytest.mark.slow
     @pytest.mark.parametrize("policy", ["standard", "paper"])
     @pytest.mark.parametrize("seed", [0, 3])
-    def test_interval_matches_scoring_each_image_resample_again(self, policy: str, seed: int) -> None:
+    def test_interval_over_images_matches_scoring_each_resample_with_plain_loops(self, policy: str, seed: int) -> None:
         rng = random.Random(policy)
         known = made_scenes(rng)
         rows = made_rows(rng, known)
@@ -337,7 +337,7 @@ class TestIntervals:
                 drawn = [[one for one in drawn_images(images, row) if one in used] for row in weights]
                 values = [number(plain, key, one) for one in drawn]
                 if key == "symmetric_center_bias" and found.value is None:
-                    # The metric is undefined if image sizes differ, also in resamples of equal size.
+                    # The metric is undefined if image sizes differ, even for resamples of images of one size.
                     continue
                 if found.value is None:
                     assert found.ci95 is None
@@ -347,7 +347,7 @@ class TestIntervals:
                 interval = bootstrap_interval(found.value, values, without_each, bounds=bounds)
                 assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
 
-    def test_interval_matches_scoring_each_participant_resample_again(self) -> None:
+    def test_interval_over_participants_matches_scoring_each_resample_with_plain_loops(self) -> None:
         rng = random.Random(8)
         known = made_scenes(rng)
         rows = made_rows(rng, known)
@@ -416,11 +416,11 @@ class TestIntervals:
         assert (error.ci95, error.sd) == (None, None)
 
 
-class TestWhichImages:
+class TestScoredImages:
     def n_images(self, report: ScoreReport) -> dict[str | None, int]:
         return {group.respondent: group.n_images for group in report.groups}
 
-    def test_images_default_to_shared_only_with_a_reference(self) -> None:
+    def test_score_uses_only_shared_images_by_default_if_there_is_a_reference(self) -> None:
         rows = frame(answers(human=range(20), a=range(15), b=range(5, 20)))
         assert self.n_images(score(rows, TWENTY, bootstrap=0)) == {"human": 20, "a": 15, "b": 15}
         for options in ({"reference": "human"}, {"images": "shared"}):
@@ -458,7 +458,7 @@ class TestWhichImages:
             "images without ground truth": 1,
         }
 
-    def test_score_without_any_image_is_null_with_a_reason(self) -> None:
+    def test_score_without_any_image_to_score_gives_null_metrics_with_a_reason(self) -> None:
         report = score(frame(answers(a=range(5), b=range(5, 10))), TWENTY, images="shared", bootstrap=10)
         for group in report.groups:
             assert (group.n_images, group.n_responses, group.n_unparsed) == (0, 0, 0)
@@ -489,7 +489,7 @@ class TestWhichImages:
         pytest.param({"human": 10, "a": 20}, 10, None, id="controls"),
     ],
 )
-def test_score_warns_about_gaps_that_cost_more_than_a_tenth_of_the_shared_images(
+def test_score_warns_if_missing_answers_exclude_more_than_a_tenth_of_the_shared_images(
     answered: dict[str, int], first_control: int, expected: str | None
 ) -> None:
     known = [scene(str(i), control=i >= first_control) for i in range(20)]
@@ -497,14 +497,14 @@ def test_score_warns_about_gaps_that_cost_more_than_a_tenth_of_the_shared_images
     assert score(rows, known, reference="human", bootstrap=0).warnings == (() if expected is None else (expected,))
 
 
-def test_gaps_of_several_respondents_are_warned_about_only_for_shared_images() -> None:
+def test_score_warns_about_missing_answers_of_several_respondents_only_for_shared_images() -> None:
     rows = frame(answers(a=[1], b=[2]))
     assert score(rows, TWENTY, images="all", bootstrap=0).warnings == ()
     assert len(score(rows, TWENTY, images="shared", bootstrap=0).warnings) == 2
     assert score(frame(answers(a=[1])), TWENTY, images="shared", bootstrap=0).warnings == ()
 
 
-class TestUndefined:
+class TestUndefinedMetrics:
     @pytest.mark.parametrize(
         ("metric", "reason", "fields", "cell"),
         [
@@ -530,7 +530,7 @@ class TestUndefined:
         (group,) = score(frame([{"image": "1", "cell": cell}]), scenes("1", **fields), bootstrap=10).groups
         assert group.metrics[metric].model_dump() == {"value": None, "reason": reason}
 
-    def test_metrics_without_some_images_give_their_number_and_the_reason(self) -> None:
+    def test_metrics_that_exclude_some_images_state_the_number_of_scored_images_and_the_reason(self) -> None:
         rows = frame(answers(a=[1], human=[2]))
         report = score(rows, scenes("1", "2"), reference="human", images="all", bootstrap=0)
         assert report.group("a").metrics["wasserstein"].reason == "the reference answered none of the images"
@@ -566,7 +566,7 @@ class TestReport:
         )
 
     @pytest.mark.parametrize("by", [PARTS, ("respondent",), ("sport", "prompt"), ("prompt", "sport"), (), "sport"])
-    def test_by_chooses_the_parts_that_define_a_group(self, by: Any) -> None:
+    def test_score_groups_responses_by_the_parts_in_the_by_argument(self, by: Any) -> None:
         report = small(by=by)
         parts = [by] if isinstance(by, str) else by
         names = {tuple(row[part] for part in PARTS if part in parts) for row in ROWS}
@@ -575,7 +575,7 @@ class TestReport:
             assert getattr(group, part) is None
         assert sum(group.n_responses for group in report.groups) == len(ROWS)
 
-    def test_report_json_has_the_documented_keys_and_reads_as_the_report(self) -> None:
+    def test_report_json_has_the_documented_keys_and_is_read_back_as_an_equal_report(self) -> None:
         report = small()
         assert ScoreReport.model_validate_json(report.model_dump_json()) == report
         told = json.loads(report.model_dump_json())
@@ -752,7 +752,7 @@ class TestSignature:
         for report in reports:
             assert values(report) == values(small())
 
-    def test_signature_and_metrics_with_mixed_image_sizes(self) -> None:
+    def test_score_of_mixed_image_sizes_has_a_mixed_grid_signature_and_no_symmetric_center_bias(self) -> None:
         known = [scene("1"), scene("2", size=(1280, 720))]
         rows = [{"image": image, "cell": cell} for image, cell in (("1", "C2"), ("2", "C3"))]
         report = score(frame(rows), known, bootstrap=20)
@@ -764,8 +764,8 @@ class TestSignature:
         assert metrics["center_ratio"].value is None or metrics["center_ratio"].value >= 0
 
 
-class TestWhatItTakes:
-    def test_score_ignores_scenes_in_the_folder_if_others_are_given_and_participants_of_counts(
+class TestArguments:
+    def test_score_ignores_scenes_in_the_folder_if_scenes_are_given_and_ignores_participants_of_counts(
         self, tmp_path: Path
     ) -> None:
         folder = dataset(tmp_path / "set", scenes("9"), a=ROWS)
@@ -816,12 +816,12 @@ class TestWhatItTakes:
         with raises(OptionError, "conflicting-options"):
             score(frame(ROWS), KNOWN, policy=whole, **{name: other})
 
-    def test_arguments_refine_a_named_policy(self) -> None:
+    def test_score_arguments_replace_choices_of_a_named_policy(self) -> None:
         refined = score(frame(ROWS), KNOWN, policy="paper", bootstrap=20, seed=3, by="respondent").policy
         assert refined == ScorePolicy.paper(bootstrap=20, seed=3, by=("respondent",))
         assert score(frame(ROWS), KNOWN).policy == ScorePolicy.standard()
 
-    def test_score_without_scenes_is_an_error(self, tmp_path: Path) -> None:
+    def test_score_without_scenes_raises_an_error(self, tmp_path: Path) -> None:
         for responses in (frame(ROWS), [Response.model_validate(ROWS[0])], read_counts(frame(ROWS), KNOWN)):
             with raises(OptionError, "missing-truth:scenes"):
                 score(responses)

@@ -1,4 +1,4 @@
-"""Test the summary of a report: the headline, the means over sports, and the table of 80 columns."""
+"""Test the summary of a report: the headline, the means over sports, and the table that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_headline_states_people_first_and_then_the_best_other_respondent() -> No
         *(group(sport, "oracle", "baseline", 1.0) for sport in SPORTS),
         reference="human",
     )
-    # The half-widths 0.01 and 0.02 divided by the square root of 3 are 0.6 and 1.2 percent.
+    # The half-widths of 1 and 2 percentage points, divided by the square root of 3, are 0.6 and 1.2.
     assert sentence(scored) == (
         "human finds the ball in 30.0% [29.4, 31.2] of guesses; the best of 2 others, m (cot), finds it in 20.0% "
         "[19.4, 21.2] (mean over 3 sports, 150 images; 95% intervals)."

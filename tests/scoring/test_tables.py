@@ -118,7 +118,7 @@ class TestText:
         assert "- Accuracy of soccer/a/base: 2 images without ground truth left out\n" in text
         assert text.count("no player boxes") == 1
 
-    def test_text_shows_a_dash_for_undefined_and_hides_columns_undefined_for_all(self) -> None:
+    def test_text_shows_a_dash_for_an_undefined_value_and_hides_metrics_undefined_for_all_groups(self) -> None:
         lost = MetricValue(value=None, reason="no reference")
         none = {"brier_score": lost, "brier_score_matched": lost}
         text = printed(report([group("a", accuracy=lost, **none), group("b", **none)]))
@@ -126,7 +126,7 @@ class TestText:
         assert re.split(r"\s{2,}", row.strip())[3] == "-"
         assert "Brier" not in text.split("\n- ")[0]
 
-    def test_text_column_heads_name_units_and_policy_choices(self) -> None:
+    def test_text_column_headings_state_units_and_policy_choices(self) -> None:
         text = printed(report(wasserstein_unit="cell", top_k=5))
         for head in ("Wasserstein distance (cell)", "Top-5 accuracy (%)", "Euclidean error (px)"):
             assert head in text
@@ -192,7 +192,7 @@ def test_csv_leaves_missing_values_empty_and_states_the_wasserstein_unit_of_the_
     assert (units["wasserstein"], units["wasserstein_1d"]) == ("diagonal", "px")
 
 
-def test_every_format_of_a_scored_report_has_signature_and_reasons() -> None:
+def test_every_format_of_a_scored_report_shows_the_signature_and_reasons_for_missing_values() -> None:
     known = [scene(str(i), players=[[0, 0, 60, 60]]) for i in range(4)]
     rows = [{"image": str(i), "respondent": name, "cell": "D5"} for i in range(4) for name in ("human", "me")]
     one = score(frame(rows), known, reference="human", bootstrap=10)

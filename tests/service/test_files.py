@@ -15,7 +15,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_replacing_creates_or_changes_the_file_only_at_the_end(tmp_path: Path) -> None:
+def test_replacing_creates_or_changes_the_file_only_when_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "a.json"
     with replacing(path) as beside:
         beside.write_text("new")
@@ -70,7 +70,7 @@ def test_replacing_a_link_writes_its_target_and_keeps_the_link(tmp_path: Path) -
     assert names(tmp_path / "real") == ["a.json"]
 
 
-def test_replacing_a_pipe_writes_to_it_and_keeps_it(tmp_path: Path) -> None:
+def test_replacing_a_pipe_writes_to_the_pipe_and_does_not_remove_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     got: list[str] = []

@@ -1,4 +1,4 @@
-"""Test that only known image formats are opened under any file name."""
+"""Test that images are opened only in known formats, regardless of the file name."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def test_upright_opens_known_formats_and_does_not_raise_for_damaged_files(kind: 
         upright(path)
 
 
-def test_only_open_image_opens_images() -> None:
+def test_only_the_images_module_calls_pillow_image_open() -> None:
     opening = re.compile(r"(Image|Images|Pictures)\.open\(")
     assert [path.name for path in FILES if opening.search(path.read_text(encoding="utf-8"))] == ["images.py"]

@@ -114,7 +114,7 @@ def test_read_counts_with_too_many_columns_raises_input_error(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "\\u0061": 2}}]'])
-def test_parse_and_read_json_with_a_repeated_key_at_any_depth_are_errors(text: str, tmp_path: Path) -> None:
+def test_parse_json_and_read_json_of_a_repeated_key_at_any_depth_raise_an_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(RepeatedKeyError) as caught:
         parse_json(text)
     assert caught.value.key == "a"

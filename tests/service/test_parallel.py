@@ -70,7 +70,7 @@ def test_workers_return_results_of_several_maps_in_order(jobs: int) -> None:
         assert (set(workers.map(process_of, range(9))) == {os.getpid()}) == (jobs == 1)
 
 
-def test_workers_use_this_process_if_no_process_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_use_the_calling_process_if_no_process_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a system without semaphores, or one that has reached its limit of processes."""
 
     def refuse(jobs: int, _: Sequence[str]) -> None:
@@ -81,7 +81,7 @@ def test_workers_use_this_process_if_no_process_can_start(monkeypatch: pytest.Mo
         assert list(workers.map(process_of, [1, 2])) == [os.getpid()] * 2
 
 
-def test_map_with_a_killed_worker_and_later_maps_raise_worker_error() -> None:
+def test_workers_map_with_a_killed_worker_and_later_maps_raise_worker_error() -> None:
     with Workers(2) as workers:
         with raises(WorkerError, "worker-failed"):
             list(workers.map(killed, range(200)))
@@ -89,7 +89,7 @@ def test_map_with_a_killed_worker_and_later_maps_raise_worker_error() -> None:
             list(workers.map(squared, range(4)))
 
 
-def test_map_also_works_in_this_process_and_without_reading_results(tmp_path: Path) -> None:
+def test_workers_map_also_runs_in_the_calling_process_and_completes_if_results_are_not_read(tmp_path: Path) -> None:
     with Workers(2) as workers:
         processes = set(workers.map(met, [str(tmp_path)] * 4))
     assert len(processes) == 2

@@ -74,7 +74,7 @@ class TestDataFile:
         (dataset / "file.png").symlink_to(tmp_path / "secret.png")
         (dataset / "folder").symlink_to(tmp_path)
         (dataset / "chain.png").symlink_to("file.png")
-        # The name of this folder outside starts with the name of the folder.
+        # The name of this folder, which is outside the dataset, starts with the name of the dataset folder.
         (tmp_path / "dataset-2").mkdir()
         (tmp_path / "dataset-2" / "1.png").write_bytes(b"secret")
         (dataset / "other").symlink_to(tmp_path / "dataset-2")
@@ -101,7 +101,7 @@ class TestDataFile:
 
 
 @given(st.text(st.sampled_from("ab./\\:C\0 "), max_size=8))
-def test_is_relative_accepts_only_paths_inside_the_folder_on_every_system(text: str) -> None:
+def test_is_relative_accepts_only_paths_that_stay_inside_the_folder_on_posix_and_windows(text: str) -> None:
     if not is_relative(text):
         return
     assert os.path.commonpath(["/folder", os.path.normpath(f"/folder/{text}")]) == "/folder"
@@ -117,7 +117,7 @@ CLASHING += [("x" * 300, "x" * 301), ("Qwen/Qwen2-VL", "Qwen_Qwen2-VL")]
 
 
 def as_stored(path: str) -> str:
-    """Return a path as a file system compares it that ignores case, accent forms, and trailing dots and blanks."""
+    """Return a path as compared by file systems that ignore case, Unicode forms, and trailing dots and spaces."""
     return "/".join(part.rstrip(". ") for part in unicodedata.normalize("NFKD", path).casefold().split("/"))
 
 
@@ -132,7 +132,7 @@ class TestOutputName:
         assert as_stored(output_name(one)) != as_stored(output_name(other))
 
     @given(st.lists(NAMES, min_size=1, max_size=3))
-    def test_output_name_can_be_written_for_every_name(self, names: list[str]) -> None:
+    def test_output_name_of_any_names_is_a_writable_ascii_path_inside_the_folder(self, names: list[str]) -> None:
         name = output_name(*names, ending=".png")
         assert is_relative(name)
         assert name.isascii()
@@ -149,10 +149,10 @@ class TestOutputName:
         assert not PureWindowsPath(output_name(name, ending=".png")).is_reserved()
 
     @pytest.mark.parametrize("name", ["soccer", "163", "match-1a2b3c4d-000012000", "302_wball", "1.2"])
-    def test_output_name_keeps_plain_names(self, name: str) -> None:
+    def test_output_name_keeps_lower_case_names_of_safe_characters_unchanged(self, name: str) -> None:
         assert output_name("images", name, ending=".jpg") == f"images/{name}.jpg"
 
-    def test_output_name_differs_for_an_output_name_and_for_an_image_with_a_dot_and_one_with_an_ending(self) -> None:
+    def test_output_name_applied_twice_changes_the_name_again_and_ids_1_and_1_png_get_different_files(self) -> None:
         assert output_name(output_name("A b")) != output_name("A b")
         paths = [output_name("1.png", ending=image_ending("a")), output_name("1", ending=image_ending("a.PNG"))]
         assert paths == ["1.png.image", "1.png"]

@@ -24,7 +24,7 @@ def test_printable_escapes_terminal_codes(text: str) -> None:
 
 
 @given(st.text())
-def test_printable_keeps_only_tabs_and_line_breaks_of_control_characters(text: str) -> None:
+def test_printable_escapes_all_control_characters_except_tabs_and_line_breaks(text: str) -> None:
     shown = printable(text)
     assert all(sign >= " " or sign in "\t\n" for sign in shown)
     shown.encode()
@@ -32,12 +32,12 @@ def test_printable_keeps_only_tabs_and_line_breaks_of_control_characters(text: s
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_printable_keeps_the_value_of_json(text: str) -> None:
+def test_printable_json_text_is_parsed_to_the_same_value(text: str) -> None:
     assert json.loads(printable(json.dumps(text, ensure_ascii=False))) == text
 
 
 @pytest.mark.parametrize("text", ["Ünïcode 試合", "👩‍🔬", "a\tb\nc", "1\u00a0000", "क्‍ष"])
-def test_printable_keeps_other_text(text: str) -> None:
+def test_printable_keeps_international_text_tabs_and_line_breaks_unchanged(text: str) -> None:
     assert printable(text) == text
 
 
@@ -92,7 +92,7 @@ PRINTING = {"print", "typer.echo", "click.echo", "traceback.print_exc", "sys.std
 
 
 @pytest.mark.slow
-def test_only_safe_text_prints() -> None:
+def test_only_the_safe_text_module_calls_print_functions() -> None:
     # Other code that prints would have to escape control characters itself.
     printing = []
     for path in FILES:

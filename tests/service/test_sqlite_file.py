@@ -53,7 +53,7 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM texts ORDER BY CAST(name AS INTEGER)")]
 
 
-def test_open_store_creates_one_durable_private_file_and_not_in_place_of_a_folder(path: Path) -> None:
+def test_open_store_creates_one_durable_private_file_and_for_a_folder_raises_store_error(path: Path) -> None:
     with closing(open_store(path, SCHEMA, mode=0o600)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -67,7 +67,7 @@ def test_open_store_creates_one_durable_private_file_and_not_in_place_of_a_folde
 
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("use", [open_store, read_only])
-def test_open_of_a_damaged_file_is_an_error_and_leaves_the_file_unchanged(
+def test_opening_a_damaged_file_raises_damaged_store_error_and_leaves_the_file_unchanged(
     filled: Path, damage: str, use: object
 ) -> None:
     DAMAGES[damage](filled)
@@ -79,7 +79,7 @@ def test_open_of_a_damaged_file_is_an_error_and_leaves_the_file_unchanged(
     assert filled.read_bytes() == before
 
 
-def test_open_of_an_empty_file_is_an_error_and_keeps_the_log(filled: Path) -> None:
+def test_opening_an_empty_file_raises_damaged_store_error_and_keeps_the_write_ahead_log(filled: Path) -> None:
     DAMAGES["empty"](filled)
     log = filled.with_name("store.sqlite-wal")
     log.write_bytes(b"what could be recovered")
@@ -89,8 +89,8 @@ def test_open_of_an_empty_file_is_an_error_and_keeps_the_log(filled: Path) -> No
     assert log.read_bytes() == b"what could be recovered"
 
 
-def test_open_of_a_missing_file_with_a_log_is_an_error_and_creates_no_file(filled: Path) -> None:
-    # After a kill, the last transactions are only in the log.
+def test_open_store_of_a_missing_file_with_a_write_ahead_log_raises_an_error_and_creates_no_file(filled: Path) -> None:
+    # After a kill, the last transactions are only in the write-ahead log.
     with closing(open_store(filled, SCHEMA)) as connection, connection:
         connection.execute("INSERT INTO texts VALUES ('new', '')")
         connection.commit()
@@ -102,7 +102,7 @@ def test_open_of_a_missing_file_with_a_log_is_an_error_and_creates_no_file(fille
     assert not filled.exists()
 
 
-def test_sqlite_errors_reports_damage_found_by_a_query(filled: Path) -> None:
+def test_sqlite_errors_raises_damaged_store_error_for_damage_found_by_a_query(filled: Path) -> None:
     with closing(connect(filled, SCHEMA)):
         pass
     DAMAGES["overwritten page"](filled)
@@ -129,7 +129,7 @@ def test_every_connection_reads_the_rows_and_open_store_adds_the_tables_of_a_lat
 
 
 @pytest.mark.parametrize("opened", [open_store, read_only])
-def test_open_undoes_a_transaction_that_a_kill_interrupted(
+def test_opening_a_store_rolls_back_a_transaction_interrupted_by_a_kill(
     path: Path, opened: Callable[[Path, Schema], sqlite3.Connection]
 ) -> None:
     schema = replace(SCHEMA, wal=False)
@@ -144,7 +144,7 @@ def test_open_undoes_a_transaction_that_a_kill_interrupted(
 
 
 @pytest.mark.parametrize("opened", [open_store, read_only])
-def test_open_of_a_text_file_keeps_the_file_next_to_it(
+def test_opening_a_text_file_raises_damaged_store_error_and_keeps_the_journal_next_to_it(
     path: Path, opened: Callable[[Path, Schema], sqlite3.Connection]
 ) -> None:
     journal = path.with_name(f"{path.name}-journal")

@@ -1,4 +1,4 @@
-"""Test what all stores share: closing, transactions, and the lock of a folder."""
+"""Test the features that all SQLite stores share: closing, transactions, and the lock of a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = Schema(1, {"names": NAMES}, start_over="delete it")
 
 
 class Lock:
-    """Count releases."""
+    """Count how often the lock is released."""
 
     released = 0
 
@@ -36,7 +36,7 @@ def _insert_and_raise(store: SqliteStore) -> None:
         raise ZeroDivisionError
 
 
-def test_a_transaction_that_raises_stores_nothing(path: Path) -> None:
+def test_transaction_that_raises_an_error_stores_no_rows(path: Path) -> None:
     with SqliteStore(path, SCHEMA) as store:
         with pytest.raises(ZeroDivisionError):
             _insert_and_raise(store)
@@ -47,7 +47,7 @@ def test_a_transaction_that_raises_stores_nothing(path: Path) -> None:
         assert store.version == 1
 
 
-def test_sqlite_errors_are_converted(path: Path) -> None:
+def test_sqlite_errors_in_queries_and_transactions_raise_store_error(path: Path) -> None:
     with SqliteStore(path, SCHEMA) as store:
         with raises(StoreError, "unusable-store"):
             store.rows("SELECT * FROM other")
@@ -57,7 +57,7 @@ def test_sqlite_errors_are_converted(path: Path) -> None:
         store.rows("INSERT INTO names VALUES ('a')")
 
 
-def test_the_lock_is_released_when_the_store_closes_or_cannot_be_opened(path: Path) -> None:
+def test_lock_of_a_store_is_released_when_the_store_closes_or_cannot_be_opened(path: Path) -> None:
     lock = Lock()
     with SqliteStore(path, SCHEMA, lock=lock):
         pass

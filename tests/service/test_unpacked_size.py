@@ -34,7 +34,7 @@ def bomb(path: Path) -> Path:
 
 @pytest.mark.usefixtures("limited")
 class TestParquet:
-    def test_row_groups_match_the_sizes_of_the_columns(self, tmp_path: Path) -> None:
+    def test_row_groups_of_an_uncompressed_file_sum_to_the_size_of_the_columns(self, tmp_path: Path) -> None:
         numbers = pl.DataFrame({"x": [random.Random(i).random() for i in range(30_000)], "y": [1.5] * 30_000})
         numbers.write_parquet(tmp_path / "a.parquet", row_group_size=10_000, compression="uncompressed")
         groups = unpacked_size._row_groups(tmp_path / "a.parquet")
@@ -54,14 +54,16 @@ class TestParquet:
         with raises(InputError, "too-large:file"):
             check_parquet_size(tmp_path / "a.counts")
 
-    def test_file_with_little_compression_is_read(self, tmp_path: Path) -> None:
+    def test_file_above_the_size_limit_with_little_compression_is_read(self, tmp_path: Path) -> None:
         draw = random.Random(0)
         frame = pl.DataFrame({"image": "1", "cell": "D5", "padding": [draw.random() for _ in range(200_000)]})
         frame.write_parquet(tmp_path / "a.parquet")
         assert (tmp_path / "a.parquet").stat().st_size > 10**6
         assert read_counts(tmp_path / "a.parquet", [scene("1")]).table["n"].sum() == 200_000
 
-    def test_damaged_footer_never_raises_anything_but_input_error(self, tmp_path: Path) -> None:
+    def test_check_parquet_size_of_a_damaged_footer_raises_no_error_other_than_input_error(
+        self, tmp_path: Path
+    ) -> None:
         whole = bomb(tmp_path / "a.parquet").read_bytes()
         draw = random.Random(1)
         refused = 0
@@ -79,13 +81,13 @@ class TestParquet:
     @pytest.mark.parametrize(
         "content", [b"", b"PAR1", b"\xff\xff\xff\x7fPAR1", b"\x19\xf9" * 500 + b"\xe8\x03\0\0PAR1"]
     )
-    def test_file_without_a_valid_footer_passes_the_check(self, tmp_path: Path, content: bytes) -> None:
+    def test_check_parquet_size_passes_a_file_without_a_valid_footer(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "a.parquet").write_bytes(b"PAR1" + content)
         check_parquet_size(tmp_path / "a.parquet")
 
 
 @pytest.mark.usefixtures("limited")
-def test_zip_that_unpacks_to_too_many_bytes_raises_input_error_and_other_files_pass_the_check(tmp_path: Path) -> None:
+def test_check_zip_size_rejects_a_zip_that_unpacks_to_too_many_bytes_and_passes_other_files(tmp_path: Path) -> None:
     contents = {"large.eval": bytes(3 * 10**6), "a.eval": random.Random(0).randbytes(3 * 10**6)}
     for name, content in contents.items():
         with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as file:

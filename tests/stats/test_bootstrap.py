@@ -22,9 +22,11 @@ from spotball_core.stats.bootstrap import (
 from tests.failures import raises
 
 
-class TestWeights:
+class TestResampleWeights:
     @given(st.integers(1, 30), st.integers(0, 20), st.integers(0, 2**32))
-    def test_resample_weights_of_each_resample_sum_to_n(self, n: int, resamples: int, seed: int) -> None:
+    def test_resample_weights_of_each_resample_are_whole_numbers_that_sum_to_n(
+        self, n: int, resamples: int, seed: int
+    ) -> None:
         weights = resample_weights(n, resamples, seed)
         assert weights.shape == (resamples, n)
         assert weights.dtype == np.float64
@@ -55,14 +57,15 @@ class TestWeights:
         np.testing.assert_array_equal(np.concatenate([np.empty((0, n)), *blocks]), resample_weights(n, resamples, 5))
 
     @pytest.mark.parametrize("resamples", [20_000, 20_001], ids=["cached", "not cached"])
-    def test_weight_blocks_match_a_generator_with_and_without_the_cache(self, resamples: int) -> None:
+    def test_weight_blocks_equal_draws_of_a_numpy_generator_with_and_without_the_cache(self, resamples: int) -> None:
         expected = np.random.default_rng(5).multinomial(50, np.full(50, 1 / 50), size=resamples)
         for _ in range(2):
             blocks = list(weight_blocks(50, resamples, 5, block=7000))
             np.testing.assert_array_equal(np.concatenate(blocks), expected)
 
     def test_resample_weights_have_the_moments_of_drawing_with_replacement(self) -> None:
-        # A count of n draws among n is binomial(n, 1/n): mean 1, variance 1 - 1/n, never drawn (1 - 1/n) ** n.
+        # In n draws from n units, the count of a unit is binomial(n, 1/n): it has mean 1 and variance 1 - 1/n, and is 0
+        # with probability (1 - 1/n) ** n.
         n, resamples = 10, 20_000
         weights = resample_weights(n, resamples, 1)
         assert weights.mean(axis=0) == pytest.approx(np.ones(n), abs=5 / math.sqrt(resamples))
@@ -87,9 +90,9 @@ def quantile(values: list[float], q: float) -> float:
     return low + (high - low) * (place - math.floor(place))
 
 
-class TestInterval:
+class TestPercentileInterval:
     @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.sampled_from([0.5, 0.9, 0.95]))
-    def test_percentile_interval_matches_quantiles_by_hand(self, values: list[float], confidence: float) -> None:
+    def test_percentile_interval_equals_interpolated_quantiles(self, values: list[float], confidence: float) -> None:
         interval = percentile_interval(values, confidence)
         assert interval[0] == pytest.approx(quantile(values, (1 - confidence) / 2), rel=1e-9, abs=1e-6)
         assert interval[1] == pytest.approx(quantile(values, (1 + confidence) / 2), rel=1e-9, abs=1e-6)
@@ -142,8 +145,10 @@ class TestBootstrapInterval:
         assert found[0] < value < found[1]
 
     @pytest.mark.parametrize(("value", "expected"), [(0.0, (0.0, 0.0711)), (1.0, (0.9289, 1.0)), (0.5, (0.5, 0.5))])
-    def test_bootstrap_interval_without_spread_at_a_bound(self, value: float, expected: tuple[float, float]) -> None:
-        """Check that no hit on 50 images gives a limit of 7.1%: a higher mean has no hit less than once in 40 times."""
+    def test_bootstrap_interval_of_equal_values_has_a_width_above_0_only_at_a_bound(
+        self, value: float, expected: tuple[float, float]
+    ) -> None:
+        """Check that 0 hits on 50 images give a limit of 7.1%: a higher mean gives 0 hits less often than 1 in 40."""
         found = bootstrap_interval(value, np.full(9, value), np.full(50, value), bounds=(0.0, 1.0))
         assert found == pytest.approx(expected, abs=1e-4)
 
@@ -159,10 +164,10 @@ class TestBootstrapInterval:
             (2e-6, [2e-6, 1e-6, 4e-6, 3e-6, 2e-6, 5e-6], [1e-6, 2e-6, 3e-6]),
         ],
     )
-    def test_bootstrap_interval_with_ties_and_with_a_value_beyond_all_resamples(
+    def test_bootstrap_interval_with_ties_or_a_value_beyond_all_resamples_equals_a_plain_computation(
         self, value: float, drawn: list[float], left_out: list[float]
     ) -> None:
-        """Check that half of the resamples equal to the value count as below it, and that the share is never 0 or 1."""
+        """Check that half of the resamples tied with the value count as below, and that the share is never 0 or 1."""
         n, size, cdf = len(left_out), len(drawn), scipy.stats.norm.cdf
         shift = (n - 1) * (sum(left_out) / n - value) if n else 0.0
         shifted = [each - shift for each in drawn]
@@ -177,7 +182,7 @@ class TestBootstrapInterval:
         found = bootstrap_interval(value, drawn, left_out, confidence=0.8)
         assert found == pytest.approx(expected, rel=1e-9)
 
-    def test_bootstrap_interval_of_special_cases_equals_values_by_hand(self) -> None:
+    def test_bootstrap_interval_of_constant_boolean_or_undefined_resamples_equals_values_computed_by_hand(self) -> None:
         for bounds in ((0.0, None), (None, 0.0), (None, None)):
             assert bootstrap_interval(0.0, [0.0, 0.0], [0.0] * 5, bounds=bounds) == (0.0, 0.0)
         # If the true mean is m, both of two units are at the bound 1 with a probability of ((3 - m) / 2) ** 2.
@@ -199,17 +204,17 @@ class TestExpanded:
             *((0.975, n, most) for n, most in ((6, 0.026), (11, 0.003), (31, 0.0001))),
         ],
     )
-    def test_expanded_quantile_is_close_to_scipy(self, tail: float, n: int, most: float) -> None:
+    def test_expanded_quantile_is_close_to_the_t_quantile_of_scipy(self, tail: float, n: int, most: float) -> None:
         exact = scipy.stats.t.ppf(tail, n - 1) * math.sqrt(n / (n - 1))
         assert expanded(scipy.stats.norm.ppf(tail), n) == pytest.approx(exact, abs=most)
 
-    def test_expanded_quantile_is_unchanged_below_three_units(self) -> None:
+    def test_expanded_quantile_is_unchanged_below_three_units_and_equals_the_value_by_hand_for_three(self) -> None:
         assert [expanded(2.0, n) for n in (0, 1, 2)] == [2.0] * 3
         # With z = 2 and 2 degrees of freedom: 2 + 10 / 8 + 294 / 384, times sqrt(3 / 2).
         assert expanded(2.0, 3) == pytest.approx((2 + 10 / 8 + 294 / 384) * math.sqrt(1.5), rel=1e-12)
 
 
-def test_acceleration_by_hand() -> None:
+def test_acceleration_equals_values_computed_by_hand() -> None:
     # Changes of -1, -1 and 2: the cubes sum to 6 and the squares to 6, so 6 / (6 * 6 ** 1.5).
     assert _acceleration(np.array([5.0, 5.0, 2.0])) == pytest.approx(6**-1.5, rel=1e-12)
     assert _acceleration(np.array([3.0, 3.0, 6.0])) == pytest.approx(-(6**-1.5), rel=1e-12)

@@ -39,22 +39,22 @@ def test_swaps_of_many_images_are_random_and_independent() -> None:
     assert np.abs(np.corrcoef(ways.T) - np.eye(40)).max() < 5 / np.sqrt(20_000)
 
 
-def test_swaps_depend_on_the_seed_if_random_and_not_on_the_block_width() -> None:
+def test_swaps_do_not_depend_on_the_block_width_and_random_swaps_depend_on_the_seed() -> None:
     np.testing.assert_array_equal(ways_of(30, 500), ways_of(30, 500, width=100_000))
     np.testing.assert_array_equal(ways_of(10, 1024), ways_of(10, 1024, width=1_000_000))
     assert (ways_of(30, 500) != ways_of(30, 500, seed=1)).any()
-    # If more do not fit, each block has one assignment.
+    # If not even one assignment fits into the block, each block has one.
     assert [len(block) for block in Swaps(3, 8).blocks(width=10**9)] == [1] * 8
 
 
 @pytest.mark.parametrize("n", [50, 101], ids=["cached", "not cached"])
-def test_random_swaps_match_a_generator_with_and_without_the_cache(n: int) -> None:
+def test_random_swaps_equal_draws_of_a_generator_with_and_without_the_cache(n: int) -> None:
     expected = generator_for(3, "swaps", str(n)).random((10_000, n)) < 0.5
     for _ in range(2):
         np.testing.assert_array_equal(ways_of(n, 10_000, seed=3, width=500), expected)
 
 
-def test_p_value_of_random_swaps_counts_the_observed_assignment() -> None:
+def test_p_value_of_random_swaps_includes_the_observed_assignment() -> None:
     assert Swaps(40, 99).p_value(0) == 0.01
     assert Swaps(40, 99).p_value(99) == 1.0
     assert Swaps(3, 100).p_value(2) == 0.25
@@ -68,7 +68,7 @@ def test_swaps_without_images_or_permutations_raise_option_error(n: int, permuta
         Swaps(n, permutations)
 
 
-def test_holm_matches_p_values_by_hand() -> None:
+def test_holm_equals_adjusted_p_values_computed_by_hand() -> None:
     # In order: 0.005 x 4 = 0.02, 0.01 x 3 = 0.03, 0.03 x 2 = 0.06, 0.04 x 1 = 0.04, which may not fall below 0.06.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
@@ -78,11 +78,11 @@ def test_holm_matches_p_values_by_hand() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_matches_the_closed_bonferroni_procedure(p_values: list[float]) -> None:
-    """Check that an adjusted p is the largest Bonferroni p value of all sets that contain the hypothesis."""
+    """Check that an adjusted p value is the largest Bonferroni p value of all sets that contain the hypothesis."""
     n = len(p_values)
     for i, adjusted in enumerate(holm(p_values)):
         worst = 0.0
-        # Among the sets of one size that contain i, the one with the largest others has the largest minimum p.
+        # Among sets of the same size that contain i, the set with the largest other p values has the largest minimum.
         others = sorted((p for j, p in enumerate(p_values) if j != i), reverse=True)
         for size in range(1, n + 1):
             worst = max(worst, min(1.0, size * min([p_values[i], *others[: size - 1]])))

@@ -1,4 +1,4 @@
-"""Test ranks and their joint intervals: cases worked by hand, missing values, and coverage."""
+"""Test ranks and their joint intervals: known ranks, missing values, and coverage."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def ranks(values: np.ndarray, resampled: np.ndarray, *, highest_first: bool = Tr
     return found.rank.tolist(), found.low.tolist(), found.high.tolist()
 
 
-def test_rank_intervals_of_clear_differences_have_one_rank_each_and_of_close_values_overlap() -> None:
+def test_rank_intervals_of_distant_values_have_one_rank_each_and_those_of_close_values_overlap() -> None:
     assert ranks(FAR, drawn(FAR, 0.01)) == ([1, 3, 2],) * 3
     assert ranks(FAR, drawn(FAR, 0.01), highest_first=False) == ([3, 1, 2],) * 3
     assert ranks(NEAR, drawn(NEAR, 0.03)) == ([2, 1, 3], [1, 1, 3], [2, 2, 3])
-    # The rank of equal values is the best of them.
+    # Equal values share the best of their ranks.
     values = np.array([0.5, 0.5, 0.2])
     assert ranks(values, drawn(values, 0.01))[0] == [1, 1, 3]
 
 
-def test_rank_intervals_ignore_errors_that_all_values_share() -> None:
+def test_rank_intervals_are_not_widened_by_noise_that_all_values_share() -> None:
     values = np.array([0.4, 0.5])
     shared = np.random.default_rng(0).normal(0, 0.2, (1, 1000))
     own = np.random.default_rng(1).normal(0, 0.005, (2, 1000))
     assert ranks(values, values[:, None] + shared + own)[2] == [2, 1]
 
 
-def test_rank_intervals_exclude_resamples_without_a_value_and_without_any_include_every_rank() -> None:
+def test_rank_intervals_skip_nan_resamples_and_span_all_ranks_without_valid_resamples() -> None:
     for n_resamples in (0, 1):
         assert ranks(FAR, np.zeros((3, n_resamples)))[1:] == ([1, 1, 1], [3, 3, 3])
     resampled = drawn(FAR, 0.01)

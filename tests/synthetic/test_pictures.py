@@ -1,4 +1,4 @@
-"""Test the pictures of synthetic scenes: only the ball differs between the two versions."""
+"""Test the pictures of synthetic scenes: the versions with and without the ball differ only at the ball."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_draw_scene_without_the_required_fields_raises_option_error(fields: dict
 
 
 @pytest.mark.slow
-def test_import_of_pictures_does_not_load_pillow() -> None:
+def test_import_of_the_pictures_module_does_not_load_pillow() -> None:
     code = "import sys, spotball_core.synthetic.pictures; print([name for name in sys.modules if name == 'PIL'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

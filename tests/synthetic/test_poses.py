@@ -38,7 +38,7 @@ def test_synthetic_poses_without_noise_point_to_the_ball(part: str, most: float)
     assert reliability.min() > 0
 
 
-def test_pose_noise_has_the_given_size() -> None:
+def test_synthetic_poses_deviate_from_the_direction_of_the_ball_by_the_given_noise() -> None:
     posed = synthetic_poses(SCENES, noise=PoseNoise(head=20, torso=0, elsewhere=0, missing=0))
     assert np.sqrt((angles(posed, "head")[0] ** 2).mean()) == pytest.approx(20, abs=2.5)
     assert np.median(angles(posed, "torso")[0]) < 2
@@ -46,7 +46,7 @@ def test_pose_noise_has_the_given_size() -> None:
     assert angles(posed, "head")[0].mean() == pytest.approx(90, abs=10)
 
 
-def test_synthetic_poses_change_only_the_keypoints_and_miss_the_given_share_of_them() -> None:
+def test_synthetic_poses_change_only_the_keypoints_of_which_10_percent_are_missing_by_default() -> None:
     posed = synthetic_poses(SCENES)
     points = np.concatenate([one.keypoints for one in posed])
     assert (points[..., 2] == 0).mean() == pytest.approx(0.1, abs=0.015)

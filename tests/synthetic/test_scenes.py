@@ -24,7 +24,9 @@ def many() -> dict[str, list[Scene]]:
     return {sport: [scene for scene in scenes if scene.sport == sport] for sport in SPORTS}
 
 
-def test_synthetic_scenes_have_the_expected_sports_ids_and_grid_and_can_be_written_and_read(tmp_path: Path) -> None:
+def test_synthetic_scenes_alternate_three_sports_on_the_standard_grid_and_can_be_written_and_read(
+    tmp_path: Path,
+) -> None:
     scenes = synthetic_scenes()
     write_scenes(scenes, tmp_path / "scenes.jsonl")
     assert read_scenes(tmp_path / "scenes.jsonl") == scenes
@@ -57,7 +59,7 @@ def test_boxes_are_inside_the_image_and_ball_cells_match_the_ball_box(many: dict
         ("synthetic-volleyball", 9.92, 6600.26, 904.86),
     ],
 )
-def test_numbers_and_sizes_of_players_and_balls_match_table_1(
+def test_numbers_and_sizes_of_players_and_balls_match_table_1_of_the_paper(
     many: dict[str, list[Scene]], sport: str, players: float, area: float, ball_area: float
 ) -> None:
     scenes = many[sport]
@@ -70,7 +72,9 @@ def test_numbers_and_sizes_of_players_and_balls_match_table_1(
     assert np.mean((balls[:, 2] - balls[:, 0]) * (balls[:, 3] - balls[:, 1])) == pytest.approx(ball_area, rel=0.15)
 
 
-def test_ball_height_matches_the_sport(many: dict[str, list[Scene]]) -> None:
+def test_ball_is_near_the_feet_in_soccer_at_the_upper_body_in_basketball_and_above_heads_in_volleyball(
+    many: dict[str, list[Scene]],
+) -> None:
     """Check the median height of the ball: 0 is the top of the nearest player's box and 1 is its bottom."""
     heights = {}
     for sport, scenes in many.items():
@@ -85,7 +89,7 @@ def test_ball_height_matches_the_sport(many: dict[str, list[Scene]]) -> None:
     assert heights["synthetic-volleyball"] < 0
 
 
-def test_synthetic_scenes_depend_on_the_seed_and_not_on_the_number() -> None:
+def test_synthetic_scenes_depend_on_the_seed_but_not_on_the_number_of_scenes() -> None:
     scenes = synthetic_scenes(12, seed=0)
     assert scenes == synthetic_scenes(12, seed=0)
     assert scenes[:5] == synthetic_scenes(5, seed=0)

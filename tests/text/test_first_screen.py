@@ -1,4 +1,4 @@
-"""Test first screens: columns that are shortened, and those that are not."""
+"""Test first screens: which columns are shortened to fit the width, and which are not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_first_screen_shortens_names_but_not_words_and_numbers() -> None:
 
 
 @pytest.mark.parametrize("n_names", [0, 1])
-def test_first_screen_without_room_keeps_the_numbers(n_names: int) -> None:
+def test_first_screen_with_too_many_columns_for_the_width_keeps_the_numbers(n_names: int) -> None:
     cells = ["name", *(f"{10**n:,}" for n in range(6, 18))]
     text = FirstScreen("A headline.", [f"c{n}" for n in range(13)], [cells], n_names=n_names).text()
     assert "1,000,000" in text

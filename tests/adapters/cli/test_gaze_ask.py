@@ -64,7 +64,7 @@ def case(server: LoopbackServer, tmp_path: Path) -> Case:
     return Case(made(tmp_path / "data"), tmp_path / "run", server)
 
 
-class TestARun:
+class TestRun:
     def test_gaze_ask_sends_each_photo_with_each_prompt_and_writes_the_trials(self, case: Case) -> None:
         done = case.good()
         assert "0 of 96 stored trials could not be matched to an option." in " ".join(done.stderr.split())
@@ -93,7 +93,7 @@ class TestARun:
             assert row["condition"] == one.condition
         assert len(read_trials(case.out / "trials.csv").frame) == len(trials) == 96
 
-    def test_gaze_ask_records_the_order_of_the_options_that_was_sent_and_its_settings(self, case: Case) -> None:
+    def test_gaze_ask_records_the_sent_order_of_the_options_and_the_settings_of_the_run(self, case: Case) -> None:
         case.ask("--prompt", "pilot-1,pilot-2", "--samples", "3", "--order-seed", "5")
         kept = case.replies
         assert len(kept) == 36
@@ -144,7 +144,7 @@ class TestARun:
         case.stimuli = made(tmp_path / "other", 4)
         check_error(case.ask("--prompt", "pilot-2"), "different-settings", "stimuli: ")
 
-    def test_gaze_ask_sends_checks_only_with_the_checks_option_and_needs_other_stimuli(
+    def test_gaze_ask_sends_attention_checks_only_with_checks_and_rejects_stimuli_that_are_all_checks(
         self, case: Case, tmp_path: Path
     ) -> None:
         case.stimuli = made(tmp_path / "checks", 4, checks=1)
@@ -197,7 +197,9 @@ class TestARun:
 
 
 class TestObserver:
-    def test_observer_works_without_photos_and_follows_its_cue(self, tmp_path: Path) -> None:
+    def test_observer_head_needs_no_photos_mostly_chooses_the_head_target_and_is_reproducible(
+        self, tmp_path: Path
+    ) -> None:
         line = ("gaze", "ask", made(tmp_path / "data", 30), "--provider", "observer", "--model", "head")
         found = []
         for out in (tmp_path / "run", tmp_path / "again"):
@@ -212,7 +214,7 @@ class TestObserver:
         check_error(done, "unsupported-option")
 
 
-class TestBeforeItCosts:
+class TestBeforeRequests:
     def test_dry_run_shows_every_prompt_and_sends_nothing(self, case: Case) -> None:
         done = case.good("--dry-run")
         assert not case.server.seen
@@ -249,7 +251,7 @@ class TestBeforeItCosts:
             ("--provider openai", "missing-option", "--model"),
         ],
     )
-    def test_gaze_ask_with_an_unsupported_or_without_a_needed_option_is_an_error(
+    def test_gaze_ask_with_an_unsupported_option_or_without_a_required_option_is_an_error(
         self, tmp_path: Path, options: str, code: str, named: str
     ) -> None:
         check_error(here("gaze", "ask", made(tmp_path / "data", 2), *options.split()), code, named)

@@ -30,7 +30,7 @@ def vague(options: dict[str, str], asked: ReceivedRequest) -> str:
 
 
 def judging(asked: ReceivedRequest, number: int) -> str:
-    """Answer as a judge that matches the description of the keys, and as the judged model otherwise."""
+    """Reply to a judge prompt by matching the description of the keys, and to other prompts as the judged model."""
     options = offered(asked)
     by_name = {name: letter for letter, name in options.items()}
     if list(options.values())[-1:] != [NONE]:
@@ -70,7 +70,7 @@ def trials(out: Path) -> dict[tuple[str, str], str]:
 
 
 class TestJudge:
-    def test_judge_gets_the_options_and_unchanged_replies_that_no_template_matches_and_no_photo(
+    def test_judge_gets_the_options_and_the_unchanged_replies_that_no_template_matches_but_no_photo(
         self, server: LoopbackServer, out: Path
     ) -> None:
         done = match(out, *judge(server, "--judge-temperature", "0"))
@@ -95,7 +95,7 @@ class TestJudge:
         assert trials(out) == chosen
         assert len(rows(out / "manual.csv")) == 4
 
-    def test_judge_replies_are_stored_requests_are_not_repeated_and_a_second_judge_is_an_error(
+    def test_match_reuses_stored_judge_replies_and_a_different_judge_is_an_error(
         self, server: LoopbackServer, out: Path
     ) -> None:
         assert match(out, *judge(server)).returncode == 0
@@ -108,7 +108,9 @@ class TestJudge:
         assert (out / "replies.jsonl").read_bytes() == before
         check_error(match(out, *judge(server, "--judge-model", "judge-2")), "different-settings", "openai judge-1")
 
-    def test_judge_resumes_after_an_error(self, server: LoopbackServer, out: Path) -> None:
+    def test_match_after_a_judge_error_keeps_the_stored_judge_replies_and_requests_the_missing_ones(
+        self, server: LoopbackServer, out: Path
+    ) -> None:
         server.script(*[None] * 3, status(401, "no money"))
         done = match(out, *judge(server), "--concurrency", "1")
         assert done.returncode == 2
@@ -122,7 +124,9 @@ class TestJudge:
         assert len(query(out / "judge", "SELECT * FROM replies")) == 8
 
     @pytest.mark.parametrize("style", ["refusal", "empty", "filtered", "cut-off"])
-    def test_judge_without_an_answer_matches_no_reply(self, server: LoopbackServer, out: Path, style: str) -> None:
+    def test_match_with_a_judge_that_refuses_or_gives_no_answer_matches_no_reply(
+        self, server: LoopbackServer, out: Path, style: str
+    ) -> None:
         server.always(reply(style))
         done = match(out, *judge(server))
         assert done.returncode == 0, said(done)
@@ -142,7 +146,7 @@ class TestJudge:
 
 
 class TestManual:
-    def test_match_reads_manual_choices_from_a_file_and_keeps_them(
+    def test_match_reads_manual_choices_from_a_file_and_stores_the_choices_in_the_run(
         self, server: LoopbackServer, out: Path, tmp_path: Path
     ) -> None:
         match(out, *judge(server))
@@ -230,7 +234,7 @@ def test_match_in_the_folder_of_a_ball_run_is_an_error(server: LoopbackServer, t
     assert "run.sqlite" not in done.stderr
 
 
-def test_match_of_a_run_with_another_version_of_the_order_rule_is_an_error(out: Path) -> None:
+def test_match_of_a_run_with_another_version_of_the_option_order_rule_is_an_error(out: Path) -> None:
     with sqlite3.connect(out / "run.sqlite") as connection:
         connection.execute("UPDATE run SET value = '9' WHERE name = 'order'")
     check_error(match(out), "different-settings", "9")

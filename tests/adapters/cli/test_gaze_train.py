@@ -24,7 +24,7 @@ needs_torch = pytest.mark.skipif(find("torch") is None, reason="PyTorch, from th
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
-    """Make the command not find these modules."""
+    """Simulate that these modules are not installed."""
 
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
         return None if name in modules else find(name, package)

@@ -83,7 +83,7 @@ def report(data: Path, server: LoopbackServer, *more: str | Path) -> dict[str, A
 
 
 def asked(server: LoopbackServer) -> Counter[str]:
-    """Count the texts that the server returned embeddings for."""
+    """Return how often the server returned an embedding for each text."""
     answered = [one.asked for one in server.seen if one.asked is not None and one.status == 200]
     return Counter(text for one in answered for _, text in one.turns)
 
@@ -179,7 +179,7 @@ def test_reasoning_on_a_terminal_shows_a_progress_bar(
     assert "47 of 47 texts embedded\n" in seen
 
 
-class TestWhatGoesWrong:
+class TestErrors:
     @pytest.mark.slow
     def test_reasoning_retries_transient_errors_silently_with_quiet(self, data: Path, server: LoopbackServer) -> None:
         server.script(faults.STORM, faults.DROP, faults.status(429, retry_after="0.01"))
@@ -256,7 +256,7 @@ def test_reasoning_after_a_kill_or_interrupt_does_not_repeat_stored_texts(data: 
         server.delay = 0.0
         good(*line)
         after = asked(server)
-    # Two requests of at most 32 texts each were in progress.
+    # When the signal was sent, two requests of at most 32 texts each were in progress.
     assert sum((before & after).values()) <= 64
     assert len(before) >= 5 * 32 - 64
     assert set(before) | set(after) == {*texts.values(), *load_templates().texts}

@@ -82,13 +82,13 @@ def case(data: Path, tmp_path: Path) -> Iterator[Case]:
         yield Case(data, tmp_path / "run", server)
 
 
-class TestAWholeRun:
+class TestCompleteRun:
     def test_run_stores_every_sample_once_and_score_reads_the_responses(self, case: Case) -> None:
         done = case.good(*ALL)
         stored, found = case.replies, case.rows
         assert set(stored) == expected(3, base=4, cue=3, cot=2)
         assert len(set(stored.values())) == len(stored)
-        # Each request is billed for its image: base, cue and each question of cot request all samples at once.
+        # Every request is charged for its image, so base, cue and each question of cot request all samples at once.
         assert case.sent == 3 * (1 + 1 + 3 + 2)
         assert len(found) == 3 * (4 + 3 + 2)
         assert {(row["respondent"], row["kind"], row["participant"]) for row in found} == {(MODEL, "model", None)}
@@ -154,7 +154,7 @@ class TestAWholeRun:
         assert re.search(r"\d+ of 45 replies, \d+\.\d per second, [\d,]+ tokens, 0 failed requests", shown)
 
 
-class TestAgain:
+class TestRerun:
     def test_rerun_of_a_complete_run_sends_no_requests_and_format_parquet_replaces_the_jsonl(self, case: Case) -> None:
         case.run(*ALL)
         before, lines, sent = case.replies, case.rows, case.sent
@@ -193,7 +193,9 @@ class TestAgain:
         assert re.search(f"^  {difference}$", done.stderr, re.MULTILINE)
         assert (case.sent, case.replies) == (sent, before)
 
-    def test_rerun_reads_a_store_without_extra_body_and_reasoning_effort_as_not_set(self, case: Case) -> None:
+    def test_rerun_treats_extra_body_and_reasoning_effort_that_are_missing_in_the_store_as_not_set(
+        self, case: Case
+    ) -> None:
         case.base(1)
         store = sqlite3.connect(case.out / STORE)
         with store:
@@ -273,7 +275,7 @@ class TestFaults:
         done = case.run(*ALL, "--attempts", "1", "--concurrency", "1")
         assert done.returncode == 1
         assert re.search(r"^90 of 90 .*\b10\b.*: 127\.0\.0\.1: HTTP 500: overheated$", done.stderr, re.MULTILINE)
-        # The first requests are repeated for one sample, because a server may refuse several with status 500.
+        # The first requests are repeated for one sample, because a server may reject several samples with status 500.
         assert 10 < case.sent <= 20
         case.server.always(None)
         case.good(*ALL)
@@ -322,7 +324,7 @@ class TestFaults:
         line = run_process.command(case.data, case.out, case.server.url, *ALL, *options)
         env = {**os.environ, **ENV, "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
         done = subprocess.run(line, capture_output=True, text=True, check=False, env=env, preexec_fn=limited)
-        # Depending on where memory runs out, the run stops by itself, or the command ends without a code.
+        # Depending on where memory runs out, the run stops by itself, or the command ends without an error code.
         endings = (2, ["out-of-memory"]), (2, ["request-rejected"]), (1, [])
         assert (done.returncode, codes(done.stderr)) in endings, said(done)
         assert re.search(r"error: .*memory.*\n$", done.stderr), said(done)
@@ -388,7 +390,7 @@ def test_run_and_reparse_with_a_damaged_store_are_errors_and_send_nothing(case: 
     assert store.read_bytes() == before
 
 
-class TestNoKey:
+class TestMissingKey:
     @pytest.fixture(autouse=True)
     def _no_key(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for variable in KEYS.values():

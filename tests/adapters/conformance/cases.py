@@ -33,9 +33,9 @@ SECRET = "sk-planted-7f3a9c1e5b"
 class Service:
     """A provider that reaches a server."""
 
-    name: str  # of its entry point
+    name: str  # the name of its entry point
     key: str  # the environment variable of its API key
-    protocol: str  # of its server, a key of `tests.adapters.server.PROTOCOLS`
+    protocol: str  # the protocol of its server, a key of `tests.adapters.server.PROTOCOLS`
     shown: str = "127.0.0.1"  # the name of the server in error messages
     own_server_needs_key: bool = True  # whether a server at a base URL also needs the key
     api: Api | None = None  # the API that the provider must use; None if it supports only one
@@ -62,15 +62,15 @@ class Service:
 class Local:
     """A provider that runs on this machine."""
 
-    name: str  # of its entry point
+    name: str  # the name of its entry point
     model: str | Callable[[Path], object]  # the name of its model, or a function that creates the model in a folder
     item: RunItem = field(default_factory=lambda: scene("163"))  # the scene or photo of each request
-    text: str = "Where is the ball?"  # of each request
-    options: Mapping[str, Any] = field(default_factory=dict)  # of its `Access`
+    text: str = "Where is the ball?"  # the text of each request
+    options: Mapping[str, Any] = field(default_factory=dict)  # further options of its `Access`
     takes: tuple[str, ...] = ("seed",)  # the settings that it supports; the others are an error
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of each request
-    heavy: tuple[str, ...] = ()  # modules without which its tests, which are slow, are skipped
-    package: Callable[[Path], Path] | None = None  # installs it into a folder, if another package provides it
+    settings: Mapping[str, Any] = field(default_factory=dict)  # the settings of each request
+    heavy: tuple[str, ...] = ()  # modules without which its (slow) tests are skipped
+    package: Callable[[Path], Path] | None = None  # if another package provides it: installs that package into a folder
 
 
 SERVICES = {
@@ -101,7 +101,7 @@ LOCAL = {
             "observer", "eye", item=Photo(_PHOTO), text=f"What is looked at?\n{_OPTIONS}", options={"stimuli": [_PHOTO]}
         ),
         Local("transformers", save_qwen, takes=ALL, settings={"max_output_tokens": 4}, heavy=("torch", "transformers")),
-        # The example from the page on writing a provider: it is found through the entry point of another package.
+        # The example provider of the page on writing a provider. The entry point of another package declares it.
         Local("brightest", "any", takes=(), package=install),
     )
 }
@@ -118,7 +118,7 @@ PICTURE = Picture(as_png(Image.new("RGB", (160, 90), (10, 120, 30))), "image/png
 
 @dataclass
 class Subject:
-    """A provider and the scene or photo, the text and the default settings of its requests."""
+    """A provider, and the scene or photo, the text, and the default settings of the requests to it."""
 
     case: Service | Local
     make: Callable[..., Provider]  # creates the provider with further options of `Access`
@@ -126,7 +126,7 @@ class Subject:
     item: RunItem
     text: str
     settings: Mapping[str, Any]
-    server: LoopbackServer | None = None  # of a service
+    server: LoopbackServer | None = None  # the server of a service; None for a local provider
 
     def request(self, *samples: int, **settings: Any) -> Request:
         return Request(
@@ -140,7 +140,7 @@ class Subject:
 
 @dataclass
 class Client:
-    """One provider that gets many requests in one event loop, so that earlier errors could affect later requests."""
+    """One provider that gets many requests in one event loop, to detect errors that affect later requests."""
 
     service: Service
     server: LoopbackServer

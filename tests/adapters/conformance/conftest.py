@@ -46,14 +46,14 @@ def running(request: pytest.FixtureRequest) -> Iterator[Client]:
 
 @pytest.fixture
 def client(running: Client) -> Client:
-    """Return the client `running` after clearing what its server recorded."""
+    """Return the client of the fixture `running`, after clearing the requests that its server recorded."""
     running.server.forget()
     return running
 
 
 @pytest.fixture(scope="module", params=params(*WAYS, *LOCAL))
 def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
-    """Return each provider, a service or a local one."""
+    """Yield each provider in turn: a service with its server, or a local provider."""
     if service := WAYS.get(request.param):
         with serve(service.speaks(), base_path=service.base_path) as server:
 

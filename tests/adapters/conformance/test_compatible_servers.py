@@ -1,4 +1,4 @@
-"""Test the provider `openai` with servers that differ from OpenAI like vLLM, SGLang, Ollama, llama.cpp and others.
+"""Test the provider `openai` with OpenAI-compatible servers such as vLLM, SGLang, Ollama and llama.cpp.
 
 The real servers do not run here. The tests simulate their addresses, messages and extra fields.
 """
@@ -25,7 +25,7 @@ from tests.adapters.speech import ReceivedRequest, need, text_of
 class Compatible:
     """The differences between a server and OpenAI."""
 
-    base_path: str = "/v1"  # of its API
+    base_path: str = "/v1"  # the base path of its API
     query: str = ""  # the query string of its addresses
     keyed: bool = False  # whether it requires a key
     key_header: str = ""  # the header that contains the key without `Bearer`; empty for the header of the protocol
@@ -33,7 +33,7 @@ class Compatible:
     gives: int = 128  # the maximum number of replies per request
     reasons: bool = False  # whether the message of a reply also contains its reasoning
     choice: Mapping[str, Any] = field(default_factory=dict)  # extra fields of a choice
-    extra: Mapping[str, Any] | None = None  # the `--extra-body` of its users
+    extra: Mapping[str, Any] | None = None  # a value of `--extra-body` that its users set
 
 
 FILTERS = {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}

@@ -106,7 +106,7 @@ async def test_provider_has_the_members_of_the_protocol_and_reports_versions_and
 
 
 @with_provider
-async def test_check_accepts_no_settings_and_rejects_a_setting_out_of_range_by_its_name(
+async def test_check_accepts_default_settings_and_rejects_an_out_of_range_setting_with_an_error_that_names_it(
     subject: Subject, provider: Provider
 ) -> None:
     provider.check(Settings())
@@ -117,7 +117,7 @@ async def test_check_accepts_no_settings_and_rejects_a_setting_out_of_range_by_i
 
 @pytest.mark.slow
 @with_provider
-async def test_each_setting_is_either_used_or_an_error(subject: Subject, provider: Provider) -> None:
+async def test_ask_uses_each_setting_that_check_accepts(subject: Subject, provider: Provider) -> None:
     taken = set()
     for setting, value in RIGHT.items():
         try:
@@ -215,7 +215,7 @@ async def test_close_can_be_called_twice_with_and_without_a_request(subject: Sub
 
 @pytest.mark.parametrize("subject", params(*(name for name, case in LOCAL.items() if case.options)), indirect=True)
 @with_provider
-async def test_provider_of_the_scenes_of_a_run_rejects_other_items_and_a_base_url_and_handles_other_questions(
+async def test_provider_created_with_scenes_or_stimuli_rejects_unknown_images_and_a_base_url(
     subject: Subject, provider: Provider
 ) -> None:
     with raises(PermanentError, "unknown-image"):

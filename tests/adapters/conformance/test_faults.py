@@ -46,7 +46,7 @@ def valid(client: Client) -> dict[str, Any]:
 
 class TestStatuses:
     @pytest.mark.parametrize("number", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])
-    def test_retryable_statuses_raise_transient_error_with_the_pause_of_the_server(
+    def test_retryable_statuses_raise_transient_error_with_the_pause_that_the_server_requests(
         self, client: Client, number: int
     ) -> None:
         error = transient(client, status(number, LATER, retry_after="3"))
@@ -61,12 +61,12 @@ class TestStatuses:
             (400, "API key not valid. Please pass a valid API key.", False),
             (400, "Your credit balance is too low to access the API", False),
             *((number, "not allowed", False) for number in (401, 402, 403, 404, 405, 410)),
-            # llama.cpp and Ollama report models that cannot read images with a temporary status.
+            # If a model cannot read images, llama.cpp and Ollama return a status that is usually retried.
             (500, "image input is not supported - hint: you may need to provide the mmproj", False),
             (500, "this model is missing data required for image input", False),
         ],
     )
-    def test_other_statuses_raise_permanent_error_and_refused_error_if_about_one_request(
+    def test_non_retryable_errors_raise_refused_error_if_only_one_request_is_affected_and_else_permanent_error(
         self, client: Client, number: int, message: str, refused: bool
     ) -> None:
         error = met(client, status(number, message))
@@ -114,7 +114,7 @@ class TestStatuses:
             ),
         ],
     )
-    def test_error_in_a_body_with_status_200_is_raised(
+    def test_error_in_the_body_of_a_response_with_status_200_is_raised(
         self, client: Client, error: object, kind: type, shown: str
     ) -> None:
         found = met(client, body(json.dumps({"error": error})))
@@ -122,7 +122,7 @@ class TestStatuses:
         assert str(found) == f"{client.service.shown}: {shown}"
         assert not isinstance(found, TransientError) or found.status == int(shown[5:8])
 
-    def test_a_redirect_is_not_followed(self, client: Client) -> None:
+    def test_redirect_is_not_followed_and_raises_permanent_error_with_its_address(self, client: Client) -> None:
         with serve(client.service.speaks(), base_path=client.service.base_path) as elsewhere:
             error = met(client, Fault("redirect", text=elsewhere.url))
             assert isinstance(error, PermanentError), error
@@ -153,7 +153,7 @@ class TestBrokenAnswers:
     def test_broken_response_raises_transient_error_without_a_status(self, client: Client, fault: Fault) -> None:
         assert transient(client, fault).status is None
 
-    def test_response_with_any_one_part_removed_or_replaced_is_answered_or_raises_provider_error(
+    def test_response_with_one_part_removed_or_replaced_gives_a_valid_answer_or_provider_error(
         self, client: Client
     ) -> None:
         damaged = list(damages(valid(client)))
@@ -204,7 +204,7 @@ class TestTime:
         with serve(service.speaks(), base_path=service.base_path) as server:
             server.script(faults.DRIP)
             ask(service.at(server, timeout=0.1), request())
-            # A thread that reads an endless response would keep its connection.
+            # A thread that still reads the endless response would keep its connection open.
             until(lambda: not server.open_connections)
 
     def test_request_to_a_stopped_server_raises_transient_error(self, service: Service) -> None:

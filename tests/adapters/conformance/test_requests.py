@@ -25,8 +25,8 @@ TURNS = (
 )
 
 
-class TestWhatIsSent:
-    def test_request_contains_model_messages_key_and_only_the_settings_that_are_set_and_the_image_before_its_text(
+class TestSentRequests:
+    def test_request_contains_model_messages_key_only_set_settings_and_the_image_before_its_text(
         self, client: Client
     ) -> None:
         client.ask(request(turns=TURNS), request(turns=(Message("user", "Who plays?"),)))
@@ -69,7 +69,7 @@ class TestConnections:
             assert slow.most_at_once == slow.connections == 12
 
 
-class TestWhatComesBack:
+class TestResponses:
     def test_reply_has_the_finish_reason_and_text_of_the_response(self, client: Client) -> None:
         ends = client.server.speaks.ends  # type: ignore[attr-defined]
         assert ends.keys() >= {"", "refusal", "empty", "cut-off", "strange"}
@@ -92,7 +92,7 @@ class TestWhatComesBack:
         assert found.replies[0].text.encode().startswith("Cell: A1 \ufffd".encode())
 
 
-class TestServersThatGiveFewer:
+class TestSeveralSamples:
     """Test services that support several samples per request."""
 
     @pytest.fixture
@@ -107,7 +107,7 @@ class TestServersThatGiveFewer:
         ("limit", "replies", "statuses"),
         [({"give": 1}, 1, [200]), ({"give": 2}, 2, [200]), ({"most": 1}, 1, [400, 200])],
     )
-    def test_fewer_replies_than_requested_are_kept_and_a_refusal_is_repeated_with_one_sample(
+    def test_ask_keeps_fewer_replies_than_requested_and_retries_a_rejected_request_with_one_sample(
         self, many: Service, limit: dict[str, int], replies: int, statuses: list[int]
     ) -> None:
         with serve(many.speaks(**limit), base_path=many.base_path) as server:
@@ -135,7 +135,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("empty", [None, "", "  "])
     @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])
-    def test_missing_key_raises_permanent_error_if_the_server_needs_it(
+    def test_missing_key_raises_permanent_error_if_the_server_needs_a_key(
         self, service: Service, monkeypatch: pytest.MonkeyPatch, url: str | None, empty: str | None
     ) -> None:
         if empty is None:
@@ -155,7 +155,9 @@ class TestKeys:
         with raises(PermanentError, "missing-key"):
             provider.ready()  # type: ignore[attr-defined]
 
-    def test_wrong_key_passes_ready_and_raises_permanent_error_without_the_key(self, service: Service) -> None:
+    def test_wrong_key_passes_ready_and_makes_ask_raise_permanent_error_that_does_not_show_the_key(
+        self, service: Service
+    ) -> None:
         service.at(None).ready()  # type: ignore[attr-defined]
         with serve(service.speaks(keys={"another"}), base_path=service.base_path) as server:
             (found,) = ask(service.at(server), request())

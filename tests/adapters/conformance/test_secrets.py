@@ -107,7 +107,7 @@ def test_key_does_not_appear_in_the_files_and_output_of_a_run(service: Service, 
         assert SECRET not in (content if isinstance(content, str) else content.decode("latin-1"))
 
 
-def test_everything_includes_causes_and_visible_contexts() -> None:
+def test_helper_everything_includes_the_causes_and_visible_contexts_of_an_error() -> None:
     error = OptionError("no more")
     error.__context__ = ValueError(SECRET)
     assert SECRET in everything(error)

@@ -30,7 +30,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_untrusted_certificate_raises_permanent_error_that_names_the_variable_that_makes_it_trusted(
+def test_untrusted_certificate_raises_permanent_error_that_names_the_environment_variable_to_trust_it(
     service: Service, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def failing(error: Exception, times: int = 99, text: str = "", max_batch: int = 2) -> Tiny:
-    """Return an embedder whose first batches fail, or the batches with this text."""
+    """Return an embedder whose first `times` batches fail, or only those of them that contain `text`."""
     embedder = Tiny(max_batch=max_batch)
 
     def fault(texts: Sequence[str], before: int) -> None:
@@ -71,7 +71,7 @@ class TestLongTexts:
         assert LONGEST - 20 < len(sent.encode()) <= LONGEST
         assert long.startswith(sent + " ")
 
-    def test_cache_keeps_which_texts_the_model_truncated(self, path: Path) -> None:
+    def test_cache_remembers_which_texts_the_model_truncated(self, path: Path) -> None:
         for _ in range(2):
             assert embed(["x" * 51, "x" * 50], Tiny(), path).cut.tolist() == [True, False]
 
@@ -100,7 +100,9 @@ class TestFaults:
         np.testing.assert_array_equal(found.vectors[0], np.float32(vector_of("a")))
         assert told == [(0, 1, 0), (0, 1, 1), (0, 1, 2), (1, 1, 2)]
 
-    def test_embed_raises_after_the_last_attempt_and_keeps_the_other_vectors(self, path: Path) -> None:
+    def test_embed_raises_after_the_last_failed_attempt_and_caches_the_vectors_of_the_other_texts(
+        self, path: Path
+    ) -> None:
         embedder = failing(TransientError("busy"), text="longest", max_batch=1)
         with raises(TransientError, "provider-failed"):
             embed(["longest", "a", "b"], embedder, path, replace(QUICK, concurrency=1))
@@ -112,7 +114,7 @@ class TestFaults:
     @pytest.mark.parametrize(
         "error", [PermanentError("no such model"), TransientError("come back tomorrow", retry_after=86_400)]
     )
-    def test_embed_raises_permanent_errors_and_too_long_pauses_without_a_retry(
+    def test_embed_with_a_permanent_error_or_a_too_long_requested_pause_raises_without_a_retry(
         self, path: Path, error: ProviderError
     ) -> None:
         embedder = failing(error)
@@ -120,7 +122,7 @@ class TestFaults:
             embed(["a"], embedder, path)
         assert len(embedder.batches) == 1
 
-    def test_cancelled_embed_keeps_received_vectors(self, path: Path) -> None:
+    def test_cancelled_embed_keeps_received_vectors_in_the_cache(self, path: Path) -> None:
         embedder = Tiny(max_batch=1)
 
         async def run() -> None:
@@ -143,7 +145,7 @@ class TestFaults:
         assert after.texts in (["ccc"], [])
 
 
-def test_embed_keeps_as_many_batches_in_progress_as_the_concurrency(path: Path) -> None:
+def test_embed_sends_as_many_batches_at_once_as_the_concurrency_option(path: Path) -> None:
     embedder = Tiny(max_batch=1)
     embed([f"text {number}" for number in range(40)], embedder, path, replace(QUICK, concurrency=3))
     assert embedder.most_under_way == 3
@@ -160,7 +162,7 @@ def test_embed_uses_a_reduced_max_batch_for_the_next_batches(path: Path) -> None
     assert [len(batch) for batch in embedder.batches] == [8, 2, 2, 2]
 
 
-def test_outlook_counts_match_the_following_embed(path: Path) -> None:
+def test_outlook_counts_equal_those_of_a_subsequent_embed_and_leave_the_cache_unchanged(path: Path) -> None:
     embed(["a", "known"], Tiny(), path)
     texts = ["a", "new", "new ", "", "known", "é", "word " * 3000]
     before = path.read_bytes()

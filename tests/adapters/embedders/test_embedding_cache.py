@@ -65,7 +65,7 @@ def test_cache_distinguishes_embedders_with_different_task_types(path: Path) -> 
     assert not peek(path, Tiny(task_type="classification"), keys(*TEXTS)).any()
 
 
-def test_peek_does_not_create_a_file_and_embed_creates_one_without_the_texts(path: Path) -> None:
+def test_peek_creates_no_cache_file_and_embed_creates_one_that_does_not_contain_the_texts(path: Path) -> None:
     assert not peek(path, Tiny(), keys(*TEXTS)).any()
     assert not path.exists()
     embed(TEXTS, Tiny(), path)
@@ -74,7 +74,7 @@ def test_peek_does_not_create_a_file_and_embed_creates_one_without_the_texts(pat
     assert b"arm is" not in content
 
 
-def test_embed_of_vectors_with_another_length_is_an_error_and_stores_none(path: Path) -> None:
+def test_embed_with_vectors_of_another_length_than_the_stored_ones_is_an_error_and_stores_nothing(path: Path) -> None:
     embed(TEXTS[:1], Tiny(), path)
     with raises(StoreError, "unusable-store"):
         embed(TEXTS, Tiny(dimension=5), path)
@@ -92,7 +92,7 @@ def test_embed_with_a_damaged_vector_in_the_cache_is_an_error(path: Path, vector
     assert embed([TEXTS[0], TEXTS[2]], Tiny(), path).n_new == 0
 
 
-def test_cache_in_the_store_of_a_run_or_a_folder_or_of_a_later_version_is_an_error(path: Path) -> None:
+def test_cache_path_that_is_a_run_store_a_folder_or_a_cache_of_a_later_version_raises_store_error(path: Path) -> None:
     with ReplyStore(path.parent / "run") as store:
         pass
     embed(TEXTS, Tiny(), path)
@@ -117,7 +117,7 @@ print(found.vectors.shape)
 @pytest.mark.slow
 def test_two_processes_can_write_to_one_cache(path: Path) -> None:
     line = [sys.executable, "-c", PROGRAM]
-    # Half of the texts overlap, so both processes store some of them.
+    # The two processes share half of their texts, so both store some of the same texts.
     both = [
         subprocess.Popen([*line, first, str(path)], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for first in ("0", "50")

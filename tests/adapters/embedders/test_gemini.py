@@ -48,7 +48,7 @@ def made(server: LoopbackServer, model: str | None = None, task_type: str | None
         ("models/gemini-embedding-001", "gemini-embedding-001"),
     ],
 )
-def test_embed_returns_one_vector_per_text_of_the_named_model(
+def test_embed_requests_the_named_or_default_model_and_returns_one_vector_per_text(
     server: LoopbackServer, named: str | None, model: str
 ) -> None:
     embedder = made(server, named)
@@ -61,7 +61,9 @@ def test_embed_returns_one_vector_per_text_of_the_named_model(
     assert asked.key == "right-key"
 
 
-def test_each_task_type_is_sent_and_changes_the_identity(server: LoopbackServer, sdk: str) -> None:
+def test_each_task_type_is_sent_to_the_server_and_changes_the_embedder_identity(
+    server: LoopbackServer, sdk: str
+) -> None:
     for task in TASK_TYPES:
         embedder = made(server, task_type=task.upper())
         batch(embedder, "a", "b")
@@ -97,7 +99,7 @@ def test_server_error_or_response_without_one_vector_per_text_raises_transient_o
     assert getattr(raised.value, "retry_after", None) == pause
 
 
-def test_wrong_or_missing_key_raises_permanent_error_without_the_key(
+def test_embed_with_a_wrong_or_missing_key_raises_permanent_error(
     server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY, "wrong-key")

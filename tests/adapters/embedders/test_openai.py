@@ -50,7 +50,7 @@ def test_embed_returns_one_vector_per_text_in_order_and_has_a_default_model(inde
         assert [text for _, text in first.turns] == list(TEXTS)
 
 
-def test_key_is_sent_but_not_shown_in_errors_or_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_sent_to_the_server_but_is_not_part_of_the_embedder_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "sk-planted")
     with serve(OpenAIEmbeddings(keys={"sk-planted"})) as server:
         batch(made(server), "a")
@@ -67,7 +67,7 @@ def test_embed_with_openai_server_and_no_key_raises_permanent_error() -> None:
         batch(OpenAIEmbedder(EmbedderAccess("small")), "a")
 
 
-def test_batch_that_is_too_large_is_split_in_halves() -> None:
+def test_embed_splits_a_batch_that_the_server_rejects_as_too_large_in_halves_and_lowers_max_batch() -> None:
     texts = [f"text {number}" for number in range(11)]
     with serve(OpenAIEmbeddings(most=3)) as server:
         embedder = made(server)
@@ -103,7 +103,7 @@ def test_retryable_fault_or_response_without_one_vector_per_text_raises_transien
         batch(made(server), *texts)
 
 
-def test_identity_depends_on_the_base_url() -> None:
+def test_embedder_identity_depends_on_the_base_url() -> None:
     here, there = (OpenAIEmbedder(EmbedderAccess("small", base_url=f"http://localhost:{n}/v1")) for n in (1, 2))
     assert here.identity != there.identity
 

@@ -48,7 +48,7 @@ def made(model: Path | str) -> Embedder:
     return find("sentence-transformers", EmbedderAccess(str(model)))
 
 
-def test_vectors_equal_those_of_the_library(model: Path, library: Any) -> None:
+def test_embed_returns_the_vectors_of_the_sentence_transformers_library(model: Path, library: Any) -> None:
     found = batch(made(model), *TEXTS)
     alone = np.stack([library.encode(text, show_progress_bar=False) for text in TEXTS])
     assert found.vectors.dtype == np.float32
@@ -57,7 +57,9 @@ def test_vectors_equal_those_of_the_library(model: Path, library: Any) -> None:
     assert not found.cut.any()
 
 
-def test_text_beyond_the_model_length_is_ignored_and_marked_as_cut(model: Path, library: Any) -> None:
+def test_embed_ignores_text_beyond_the_maximum_length_of_the_model_and_marks_it_as_cut(
+    model: Path, library: Any
+) -> None:
     most = library.max_seq_length
     tokens = library.tokenizer(LONG, truncation=True, max_length=most, return_offsets_mapping=True)
     read = LONG[: max(end for _, end in tokens["offset_mapping"])]
@@ -86,7 +88,7 @@ def run(program: str, *arguments: str, **options: Any) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_cached_texts_are_returned_without_loading_torch(model: Path, tmp_path: Path) -> None:
+def test_vectors_of_cached_texts_are_returned_without_importing_torch(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     embed(TEXTS, made(model), path)
     program = """
@@ -138,12 +140,12 @@ except PermanentError as error:
         (EmbedderAccess(task_type="clustering"), "unsupported-option:--task-type"),
     ],
 )
-def test_unsupported_options_are_errors(access: EmbedderAccess, where: str) -> None:
+def test_find_with_a_base_url_or_a_task_type_is_an_unsupported_option_error(access: EmbedderAccess, where: str) -> None:
     with raises(OptionError, where):
         find("sentence-transformers", access)
 
 
-def test_confusion_of_known_sentences_is_accurate_and_equals_the_documented_data() -> None:
+def test_reasoning_confusion_of_known_sentences_is_at_least_90_percent_correct_and_matches_the_documentation() -> None:
     found = measured()
     assert found == json.loads(PAGE_DATA.read_text(encoding="utf-8"))
     for rule in ("published", "centered"):

@@ -50,12 +50,12 @@ def match(out: Path, *options: str | Path) -> Done:
 
 
 def offered(asked: ReceivedRequest) -> dict[str, str]:
-    """Return the options of the request by letter."""
+    """Return the options that the request lists, by letter."""
     return dict(OPTION.findall(asked.turns[-1][1]))
 
 
 def choosing(choose: Callable[[dict[str, str], ReceivedRequest], str]) -> Callable[[ReceivedRequest, int], str]:
-    """Return a simulated model that gets the options of the request and returns a reply."""
+    """Return a simulated model whose reply is the result of `choose` for the options and the request."""
     return lambda asked, number: choose(offered(asked), asked)
 
 

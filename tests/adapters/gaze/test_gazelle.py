@@ -84,7 +84,7 @@ class TestWeights:
         assert all((value == weights[name]).all() for name, value in decoder(model).items())
         assert (model.size, model.inout) == ((448, 448), inout)
 
-    def test_load_gazelle_from_files_gives_the_same_heatmaps(self, folder: Path) -> None:
+    def test_load_gazelle_from_files_gives_the_same_heatmaps_as_the_saved_model(self, folder: Path) -> None:
         model, before = load_gazelle(folder / "decoder.pt", str(folder / "encoder")), tiny()
         image = torch.randn(1, 3, 56, 56)
         with torch.no_grad():
@@ -165,7 +165,7 @@ class TestParts:
         assert np.allclose(found.numpy().transpose(1, 2, 0), (values / 255 - gazelle.MEAN) / gazelle.SD, atol=1e-5)
         assert prepared(Image.fromarray(values), (56, 56)).shape == (3, 56, 56)
 
-    def test_peak_returns_the_center_of_the_largest_cell(self) -> None:
+    def test_peak_returns_the_center_of_the_cell_with_the_largest_value(self) -> None:
         heatmap = torch.zeros(64, 64)
         heatmap[10, 50] = 1
         assert peak(heatmap) == ((50.5) / 64, 10.5 / 64)
@@ -209,7 +209,9 @@ class TestForward:
         assert all((value == before[name]).all() for name, value in model.backbone.state_dict().items())
 
 
-def test_gaze_predict_and_gaze_points_write_points_and_trials(folder: Path, tmp_path: Path) -> None:
+def test_gaze_predict_writes_the_peak_of_each_heatmap_and_gaze_points_converts_the_points_to_trials(
+    folder: Path, tmp_path: Path
+) -> None:
     stimuli = made(tmp_path / "data", 3, size=(90, 60))
     points = ((0.1, 0.5), (0.9, 0.5), (0.5, 0.1), (0.5, 0.9))
     known = [stimulus(number, points=points[: 2 + number]) for number in range(3)]

@@ -79,7 +79,7 @@ def test_photo_is_rotated_by_its_exif_orientation(tmp_path: Path, height: int) -
     exif[0x0112] = 6
     shown = pixels(Photos(tmp_path, 448, None).of(saved(tmp_path, image, exif=exif)).data)
     assert shown.shape == (40, 40, 3)
-    # The first corner is now on the right, next to the padding of an image that is not square.
+    # The top left pixel is now at the top right, next to the padding if the image is not square.
     assert shown[0, (40 + height) // 2 - 1].tolist() == [255, 0, 0]
 
 

@@ -59,7 +59,7 @@ def test_pilot_and_pre_pilot_prompts_occur_in_the_tables_of_the_paper_file() -> 
             assert f"| {prompt.name.removeprefix(f'{name}-')} | <image> {printed} |" in paper
 
 
-def test_main_has_16_prompts_that_demand_a_letter_and_whose_hints_only_add_lines() -> None:
+def test_set_main_has_16_prompts_that_ask_for_a_letter_and_whose_hints_only_add_lines() -> None:
     prompts = built_in("main")
     assert len(prompts) == len({prompt.digest for prompt in prompts}) == 16
     assert Counter(prompt.hints for prompt in prompts) == {(): 4, ("order",): 4, ("how",): 4, ("order", "how"): 4}
@@ -75,7 +75,7 @@ def test_main_has_16_prompts_that_demand_a_letter_and_whose_hints_only_add_lines
             assert part in prompt.text
 
 
-def test_prompt_digests_equal_the_known_ones_of_their_versions() -> None:
+def test_prompt_digests_equal_the_known_digests_of_their_versions() -> None:
     """Check that the text of a prompt changes only together with its version and the digest below."""
     digests = {name: hashlib.sha256() for name in SETS}
     for name in SETS:
@@ -131,7 +131,7 @@ class TestLoading:
         with raises(OptionError, where):
             load_prompts(named)
 
-    def test_question_of_a_gaze_prompt_raises_index_error(self) -> None:
+    def test_question_raises_index_error_because_gaze_prompts_have_no_earlier_questions(self) -> None:
         with pytest.raises(IndexError, match="no question 0"):
             built_in("main")[0].question(0)
 

@@ -22,12 +22,12 @@ OBJECTS = ("kettle", "bunny", "tulips", "bottle")
 
 
 @pytest.mark.parametrize("row", TABLE, ids=[row["text"][:50] or "nothing" for row in TABLE])
-def test_match_of_each_reply_in_the_table_gives_the_expected_choice(row: dict[str, Any]) -> None:
+def test_match_of_each_reply_in_replies_toml_gives_its_labeled_choice_or_problem(row: dict[str, Any]) -> None:
     found = match(row["text"], row.get("options", OBJECTS), finish=row.get("finish", "stop"))
     assert found == Match(row.get("choice"), row.get("how"), row.get("problem"))
 
 
-def test_table_has_at_least_60_replies_and_covers_every_problem() -> None:
+def test_replies_toml_has_at_least_60_replies_and_covers_every_problem() -> None:
     assert len(TABLE) >= 60
     found = {row["problem"] for row in TABLE if "problem" in row}
     assert found == set(PROBLEMS) - {"not recognizable"}
@@ -36,7 +36,7 @@ def test_table_has_at_least_60_replies_and_covers_every_problem() -> None:
 
 
 def named(text: str, options: list[str], option: str) -> bool:
-    """Return whether a text contains the name or letter of an option in any spelling, without the templates."""
+    """Return whether a text contains the name or letter of an option in any spelling, without using the templates."""
 
     def same(said: str) -> str:
         said = re.sub(r"<[^<>]*>", " ", unicodedata.normalize("NFKC", said))
@@ -67,7 +67,9 @@ def test_match_never_chooses_an_option_that_the_reply_does_not_name(
 
 
 @given(text=st.text(max_size=200), options=OPTIONS, finish=st.sampled_from(get_args(Finish)))
-def test_match_accepts_any_text(text: str, options: list[str], finish: Finish) -> None:
+def test_match_of_arbitrary_text_chooses_only_an_option_that_the_text_names(
+    text: str, options: list[str], finish: Finish
+) -> None:
     found = match(text, options, finish=finish)
     assert found.choice is None or named(text, options, found.choice)
 
@@ -82,12 +84,12 @@ def test_match_by_letter_depends_on_the_option_order_and_match_by_name_does_not(
 
 
 @given(st.permutations(OBJECTS))
-def test_match_of_the_repeated_option_list_chooses_none(options: list[str]) -> None:
+def test_match_of_a_reply_that_only_repeats_the_option_list_chooses_no_option(options: list[str]) -> None:
     assert match(lines(options), options).problem == "several options"
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_match_of_the_repeated_prompt_chooses_none(name: str) -> None:
+def test_match_of_a_reply_that_only_repeats_the_prompt_chooses_no_option(name: str) -> None:
     for prompt in built_in(name):
         asked = prompt.text.format(options=lines(OBJECTS), letters="A, B, C, D", in_order=", ".join(OBJECTS))
         assert match(asked, OBJECTS).choice is None
@@ -105,5 +107,5 @@ def test_match_of_the_repeated_prompt_chooses_none(name: str) -> None:
     ],
 )
 def test_match_of_a_very_long_reply_takes_linear_time(part: str, times: int, end: str) -> None:
-    # In quadratic time, these would take hours.
+    # A match with quadratic run time would take hours for these replies.
     assert isinstance(match(part * times + end, OBJECTS), Match)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 COT = load_prompt("cot")
 PLAIN = [key for key, metric in METRICS.items() if not metric.is_matched]
-"""The metrics that plain loops compute. `TestTheImport` compares the others with `score`."""
+"""The metrics that plain loops compute. `TestImport` compares the others with `score`."""
 
 
 def make(folder: Path) -> Path:
@@ -132,7 +132,7 @@ def import_(out: Path, *logs: str | Path) -> Done:
 
 
 def refused(folder: Path, *logs: Path) -> str:
-    """Import logs that cannot be imported, and return the message."""
+    """Try to import logs, check that the command rejects them, and return its error message."""
     done = here("import-inspect", *logs, "--out", folder / "mine.jsonl")
     assert done.returncode == 2, said(done)
     assert "Traceback" not in done.stderr
@@ -170,9 +170,11 @@ def plain(data: Path, one: Evaluated) -> dict[str, float]:
     return values
 
 
-class TestTheTask:
+class TestTask:
     @pytest.mark.parametrize("name", ["base", "cot", "reduced", "json", "failing", "defaults"])
-    def test_task_metrics_equal_those_of_plain_loops(self, name: str, data: Path, evaluated: Evaluations) -> None:
+    def test_task_metrics_equal_those_computed_with_plain_loops(
+        self, name: str, data: Path, evaluated: Evaluations
+    ) -> None:
         one = evaluated[name]
         assert one.status == "success"
         matched = set(METRICS) - set(PLAIN)
@@ -187,7 +189,7 @@ class TestTheTask:
         assert one.values["volleyball/n_images"] == 2
         assert not [name for name in one.values if "wasserstein" in name]
 
-    def test_task_default_is_50_epochs_and_limit_takes_the_sports_in_turn(self, evaluated: Evaluations) -> None:
+    def test_task_has_50_epochs_by_default_and_limit_alternates_between_sports(self, evaluated: Evaluations) -> None:
         one = evaluated["defaults"].read()
         assert one.eval.config.epochs == 50
         # The limit of two images takes one image of each sport.
@@ -263,7 +265,7 @@ class TestTheTask:
         assert [sample.id for sample in task.dataset] == known
 
 
-class TestTheImport:
+class TestImport:
     @pytest.mark.parametrize("name", ["base", "cot", "reduced", "json", "failing"])
     def test_score_of_imported_logs_equals_the_metrics_of_inspect(
         self, name: str, data: Path, evaluated: Evaluations, tmp_path: Path
@@ -355,10 +357,10 @@ else:
     words = type("Words", (), {"encode": lambda self, text, **options: text.split()})
     tiktoken.get_encoding = lambda name: words()
 """
-"""Prevents the mock model from downloading a tokenizer to count tokens."""
+"""Code of a `sitecustomize.py` that prevents the mock model from downloading a tokenizer to count tokens."""
 
 
-def test_commands_of_the_inspect_how_to_run(data: Path, tmp_path: Path) -> None:
+def test_commands_of_the_how_to_on_inspect_succeed_and_import_the_replies(data: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "how-to" / "inspect.md").read_text(encoding="utf-8")
     _demo, *commands = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
     script = "set -e\n" + "\n".join(commands)

@@ -79,7 +79,7 @@ SAMPLES = [
     for place, (doc, text) in enumerate(zip(DOCUMENTS, ANSWERS.values(), strict=True))
 ]
 TRUTHS = [{"sport": one.sport, "image": one.image, "cells": []} for one in SCENES[:3]]
-# lmms-eval 0.7.3 writes our task without the document, and flattens lists of one reply.
+# For our task, lmms-eval 0.7.3 omits the document and writes a list of one reply as a string.
 FLAT = [
     {"doc_id": place, "target": "C2", "filtered_resps": text, "spotball_accuracy": truth}
     for place, (truth, text) in enumerate(zip(TRUTHS, ANSWERS.values(), strict=True))
@@ -164,7 +164,7 @@ def test_parse_files_with_an_index_maps_ids_to_images_and_prompts(tmp_path: Path
         rows_with("wrong.csv", "index,image\n0,163\n0,464\n1,5\n")
 
 
-def test_parse_files_numbers_samples_in_order_unless_the_file_has_numbers(tmp_path: Path) -> None:
+def test_parse_files_numbers_samples_in_order_unless_the_file_has_sample_numbers(tmp_path: Path) -> None:
     body = chat("Cell: A1")
     body["choices"].append({"index": 1, "message": {"content": "Cell: A2"}, "finish_reason": "length"})
     two = {"custom_id": "163", "response": {"status_code": 200, "body": {**body, "model": "gpt"}}}
@@ -233,7 +233,7 @@ def test_parse_files_of_a_missing_file_or_with_a_layout_that_does_not_match_is_a
         parse_files([tmp_path / "none.jsonl"], SCENES)
 
 
-def test_scene_index_needs_the_sport_for_an_image_name_of_two_sports() -> None:
+def test_scene_index_finds_an_image_name_that_two_sports_share_only_with_the_sport() -> None:
     twins = [scene("1", sport) for sport in ("soccer", "tennis")]
     index = SceneIndex(twins)
     assert index.find(["1"]) is None
@@ -243,7 +243,7 @@ def test_scene_index_needs_the_sport_for_an_image_name_of_two_sports() -> None:
 
 
 @given(st.lists(st.sampled_from(["163", "soccer/163", "163.jpg", "images/soccer/163.jpg", "x/163.png"]), min_size=1))
-def test_scene_index_finds_a_scene_by_every_spelling(ids: list[str]) -> None:
+def test_scene_index_finds_a_scene_by_image_name_with_or_without_folder_sport_and_extension(ids: list[str]) -> None:
     target = SceneIndex(SCENES).find(ids)
     assert target is not None
     assert target.scene is SCENES[0]

@@ -1,4 +1,4 @@
-"""Test the image with grid: drawing, encoding, errors, and the cache."""
+"""Test images with a grid: drawing, encoding, errors, and the cache."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class TestDrawing:
         letters = {drawn[62 : 62 + 20, x + 2 : x + 11].tobytes() for x in range(64, 640, 64)}
         assert len(letters) == 1
 
-    def test_gridded_changes_less_than_20_percent_of_the_pixels_and_not_its_input(self) -> None:
+    def test_gridded_changes_less_than_20_percent_of_the_pixels_and_leaves_its_input_unchanged(self) -> None:
         image = noise()
         changed = (with_grid(image) != pixels(noise())).any(axis=2)
         assert 0.02 < changed.mean() < 0.2
@@ -96,7 +96,7 @@ class TestDrawing:
             (1, 40, 640, 360, False, 1),
         ],
     )
-    def test_layout_puts_labels_in_cells_or_in_a_margin_depending_on_the_size(
+    def test_layout_puts_labels_in_cells_or_in_a_margin_depending_on_the_size_of_the_cells(
         self, rows: int, cols: int, width: int, height: int, labeled: bool, scale: int
     ) -> None:
         grid = Grid(rows, cols, width, height)
@@ -129,7 +129,7 @@ class TestDrawing:
 
     @settings(max_examples=examples(25))
     @given(st.integers(1, 40), st.integers(1, 60), st.integers(40, 900), st.integers(40, 900))
-    def test_layout_of_any_grid_is_drawn_or_raises_grid_error(
+    def test_layout_of_any_grid_can_be_drawn_or_raises_grid_error_for_too_small_cells(
         self, rows: int, cols: int, width: int, height: int
     ) -> None:
         grid = Grid(rows, cols, width, height)
@@ -197,7 +197,7 @@ def with_orientation(number: int):  # type: ignore[no-untyped-def]
     return exif
 
 
-class TestRefused:
+class TestErrors:
     def refused(self, where: str, given: Scene, folder: Path) -> Problem:
         with pytest.raises(InputError) as caught:
             encoded(given, folder)
@@ -269,7 +269,7 @@ class TestRefused:
         assert "1000x1000@640x360" in self.refused("invalid-grid", scene(rows=1000, cols=1000), tmp_path).found
 
 
-class TestPictures:
+class TestScenePictures:
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
         noise().save(tmp_path / "a.png")
@@ -277,7 +277,9 @@ class TestPictures:
         return tmp_path
 
     @pytest.mark.parametrize("cached", [True, False])
-    def test_scene_pictures_equals_encoded_and_reads_each_file_once(self, folder: Path, cached: bool) -> None:
+    def test_scene_pictures_returns_the_images_of_encoded_and_reads_each_file_once(
+        self, folder: Path, cached: bool
+    ) -> None:
         pictures = ScenePictures(folder, folder / "cache" if cached else None)
         scenes = [scene("a.png"), scene("b.png")]
         expected = [encoded(one, folder) for one in scenes]

@@ -45,10 +45,10 @@ DIGESTS = {
     ("cue", "1"): "8c66aa68713bbf62cb1c47f4b642e60ca7016d861462e0e032de2873ff6304a4",
     ("cot", "1"): "5fe43a5a00929f73984fc225602ec2b48fa37d3d0ae3c7009486b4c8db635c1b",
 }
-"""Runs have stored these digests, so a changed text needs a new version."""
+"""Digests of prompts by name and version. Existing runs have stored them, so a changed text needs a new version."""
 
 
-class TestThePapersPrompts:
+class TestPaperPrompts:
     def test_built_in_prompts_have_the_texts_of_the_paper_and_the_known_digests_of_their_versions(self) -> None:
         prompts = {name: load_prompt(name) for name in BUILT_IN}
         assert {name: (prompt.text, prompt.questions) for name, prompt in prompts.items()} == PAPER
@@ -70,7 +70,7 @@ class TestThePapersPrompts:
         assert final == (Message("user", text, picture=True),)
 
 
-class TestFilling:
+class TestPlaceholders:
     def test_final_does_not_replace_placeholders_in_inserted_text(self) -> None:
         prompt = Prompt("mine", "1", "{sport}: {context} {sport}", ("Who?",))
         assert prompt.final("{context}", ["{sport} {context} \\1 {0}"])[0].text == (
@@ -83,7 +83,7 @@ class TestFilling:
         assert text == sport + "|Who? " + answer + "|end"
 
     @pytest.mark.parametrize("text", ['{"cell": "D4"} {sport}', "{} {1 2} {a, b} } { {\n}", "a {", "set {A1, A2}"])
-    def test_final_keeps_other_braces(self, text: str) -> None:
+    def test_final_leaves_braces_that_are_not_placeholders_unchanged(self, text: str) -> None:
         assert Prompt("mine", "1", text).final("soccer")[0].text == text.replace("{sport}", "soccer")
 
     @pytest.mark.parametrize("answers", [[], ["one"], ["one", "two", "three"]])
@@ -100,7 +100,7 @@ class TestDigest:
         others = {dataclasses.replace(prompt, **change).digest for change in changes}
         assert len({prompt.digest, *others}) == 4
 
-    def test_digest_exists_for_text_with_surrogates_and_nul(self) -> None:
+    def test_digest_accepts_text_with_surrogates_and_nul(self) -> None:
         assert len(Prompt("mine", "1", "Où? \ud800 \x00").digest) == 64
 
 
@@ -114,7 +114,7 @@ text = '''
 """
 
 
-class TestOnesOwn:
+class TestCustomPrompts:
     def test_load_prompt_reads_a_file_with_bom_and_crlf(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.toml"
         path.write_bytes(b"\xef\xbb\xbf" + FILE.replace("\n", "\r\n").encode())

@@ -32,7 +32,9 @@ def claude(server: LoopbackServer) -> Anthropic:
     return Anthropic(access(server.url, model="claude-sonnet-4"))
 
 
-def test_request_names_the_settings_as_the_messages_api_and_always_sends_max_tokens(server: LoopbackServer) -> None:
+def test_request_uses_the_setting_names_of_the_messages_api_and_always_contains_max_tokens(
+    server: LoopbackServer,
+) -> None:
     settings = {"temperature": 0.6, "top_p": 0.9, "max_output_tokens": 300}
     ask(claude(server), request(3, **settings), request(turns=(Message("user", "Where?", picture=True),)))
     assert server.asked[0].settings == {"temperature": 0.6, "top_p": 0.9, "max_tokens": 300}
@@ -42,7 +44,7 @@ def test_request_names_the_settings_as_the_messages_api_and_always_sends_max_tok
 
 
 @pytest.mark.parametrize(("reason", "finish"), [("stop_sequence", "stop"), ("model_context_window_exceeded", "length")])
-def test_stop_sequence_is_a_stop_and_full_context_is_a_length_finish(
+def test_finish_is_stop_after_a_stop_sequence_and_length_after_a_full_context_window(
     server: LoopbackServer, reason: str, finish: str
 ) -> None:
     server.script(body(f'{{"content": [{{"type": "text", "text": "A1"}}], "stop_reason": "{reason}"}}'))
@@ -52,13 +54,13 @@ def test_stop_sequence_is_a_stop_and_full_context_is_a_length_finish(
 
 
 @pytest.mark.parametrize("text", ['{"content": null}', '{"content": [{"type": "text"}]}'])
-def test_broken_content_raises_transient_error(server: LoopbackServer, text: str) -> None:
+def test_response_with_malformed_content_raises_transient_error(server: LoopbackServer, text: str) -> None:
     server.script(body(text))
     (found,) = ask(claude(server), request())
     assert isinstance(found, TransientError), found
 
 
-def test_check_accepts_the_maximum_settings_but_no_seed_and_no_higher_temperature() -> None:
+def test_check_accepts_the_maximum_settings_and_rejects_a_seed_and_a_temperature_above_1() -> None:
     provider = Anthropic(access())
     provider.check(Settings(temperature=1, top_p=1, max_output_tokens=1))
     with raises(OptionError, "unsupported-option:--seed"):

@@ -59,7 +59,7 @@ def test_provider_samples_equal_those_of_the_baselines_command_in_any_order(
             assert cells == [expected[sample - 1] for sample in part]
 
 
-def test_default_seed_is_0() -> None:
+def test_baseline_provider_without_a_seed_uses_seed_0() -> None:
     requests = (replace(request(*range(1, 20), **given), scene=SCENES[0]) for given in ({}, {"seed": 0}, {"seed": 1}))
     without, zero, one = ask(provider_of("uniform"), *requests)
     assert without == zero != one
@@ -69,11 +69,11 @@ def test_default_seed_is_0() -> None:
     ("model", "place", "reply"),
     [
         ("oracle", 0, Reply("Reasoning: the ball's cells\nCell: C2", "stop", "stop")),
-        # Without players, no player is nearest.
+        # A scene without players has no nearest player.
         ("nearest-player", 3, Reply("", "refused", "no answer")),
     ],
 )
-def test_replies_have_the_format_of_the_prompts_or_are_refused_without_an_answer(
+def test_baseline_reply_has_the_format_of_the_prompts_or_is_a_refusal_if_the_baseline_has_no_cell(
     model: str, place: int, reply: Reply
 ) -> None:
     found = answer(provider_of(model), replace(request(1, 3), scene=SCENES[place]))

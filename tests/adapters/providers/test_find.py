@@ -25,7 +25,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def package(folder: Path, name: str, code: str = "", distribution: str = "") -> None:
-    """Install a distribution with one provider, the function `make` of a module with this code."""
+    """Install a distribution with one provider: the function `make` of a module that contains this code."""
     distribution = distribution or name
     module = f"{distribution}_module"
     install_package(folder, distribution, "spotball.providers", {name: f"{module}:make"}, **{module: code})

@@ -48,7 +48,9 @@ def run(program: str, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_request_names_the_settings_as_the_gemini_api_and_omits_what_is_not_set(server: LoopbackServer) -> None:
+def test_request_uses_the_setting_names_of_the_gemini_api_and_omits_settings_that_are_not_set(
+    server: LoopbackServer,
+) -> None:
     settings = {"temperature": 0.6, "top_p": 0.5, "max_output_tokens": 300}
     ask(gemini(server), request(**settings), request(turns=(Message("user", "Where?", picture=True),)))
     assert server.asked[0].settings == {"temperature": 0.6, "topP": 0.5, "maxOutputTokens": 300}
@@ -62,14 +64,14 @@ def test_blocked_prompt_returns_filtered_replies_for_all_samples(server: Loopbac
     assert [(one.text, one.finish, one.finish_said) for one in found.replies] == [("", "filtered", "SAFETY")] * 2
 
 
-def test_retry_pause_is_read_from_the_body_and_the_header(server: LoopbackServer) -> None:
+def test_retry_after_of_an_error_is_read_from_the_body_or_the_header_of_the_response(server: LoopbackServer) -> None:
     server.script(status(429), status(429, retry_after="3"), status(503))
     found = ask(gemini(server), *[request()] * 3)
     assert [one.retry_after for one in found if isinstance(one, TransientError)] == [34.0, 3.0, None]
 
 
 @pytest.mark.slow
-def test_cancelled_program_ends_without_waiting_for_the_response(server: LoopbackServer, sdk: str) -> None:
+def test_program_that_cancels_a_request_ends_without_waiting_for_the_response(server: LoopbackServer, sdk: str) -> None:
     server.always(faults.HANG)
     program = f"""
 import asyncio
@@ -91,7 +93,9 @@ print("ended")
     assert run(program) == (0, "ended\n", "")
 
 
-def test_check_accepts_the_maximum_settings_and_only_with_google_genai_a_seed(server: LoopbackServer, sdk: str) -> None:
+def test_check_accepts_the_maximum_settings_and_accepts_a_seed_only_with_google_genai(
+    server: LoopbackServer, sdk: str
+) -> None:
     provider = gemini(server)
     provider.check(Settings(temperature=2, top_p=1, max_output_tokens=1))
     with raises(OptionError, "invalid-option:--temperature"):

@@ -47,7 +47,7 @@ def test_image_tokens_equal_the_values_computed_by_hand(
 
 
 @given(width=st.integers(1, 6000), height=st.integers(1, 6000))
-def test_openai_tokens_of_any_image_are_at_most_1536_patches(width: int, height: int) -> None:
+def test_openai_tokens_of_any_image_are_at_most_those_of_1536_patches(width: int, height: int) -> None:
     tokens = openai_tokens("gpt-4.1-mini", width, height)
     assert tokens is not None
     assert 0 < tokens <= 2489  # 1536 * 1.62 = 2488.32

@@ -39,8 +39,8 @@ def provider(server: LoopbackServer) -> OpenAI:
     return OpenAI(access(server.url))
 
 
-class TestWhatIsSent:
-    def test_request_names_the_settings_as_chat_completions_and_has_no_key_if_none_is_set(
+class TestSentRequests:
+    def test_request_uses_the_setting_names_of_chat_completions_and_omits_the_key_if_none_is_set(
         self, server: LoopbackServer, provider: OpenAI
     ) -> None:
         answer(provider, request(1, 2, 3, temperature=0.6, top_p=0.9, max_output_tokens=300, seed=4))
@@ -57,7 +57,7 @@ class TestWhatIsSent:
         ask(provider, request(1, 2, seed=7), request(3, 4, seed=7), request(5, seed=7))
         assert [asked.settings["seed"] for asked in server.asked] == [7, 9, 11]
 
-    def test_openai_server_gets_max_completion_tokens_and_others_get_max_tokens(self) -> None:
+    def test_request_contains_max_completion_tokens_for_openai_and_max_tokens_for_other_servers(self) -> None:
         given = request(1, max_output_tokens=9)
         assert OpenAI(access())._body(given, 1)["max_completion_tokens"] == 9
         assert OpenAI(access(LOCAL))._body(given, 1)["max_tokens"] == 9
@@ -72,7 +72,7 @@ class TestWhatIsSent:
             provider.check(Settings(extra_body={"provider": "deepinfra"}))
 
 
-class TestWhatComesBack:
+class TestResponses:
     @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
     def test_request_rejected_by_a_content_filter_returns_filtered_replies(
         self, server: LoopbackServer, provider: OpenAI, code: str
@@ -85,14 +85,14 @@ class TestWhatComesBack:
     @pytest.mark.parametrize(
         ("script", "samples", "requested", "results", "lowers"),
         [
-            # Servers word and number their refusals of several samples differently.
+            # Servers reject requests for several samples with different messages and statuses.
             ([status(400, "Multiple candidates is not enabled", code="INVALID_ARGUMENT")], [2], [2, 1], [1], True),
             ([status(400, "'n' : number must be at most 1")], [2], [2, 1], [1], True),
             ([status(422, "unprocessable")], [2], [2, 1], [1], True),
             # The first status 500 may have another cause, so only the second one lowers max_samples.
             ([FAILURE], [2, 2], [2, 1, 2], [1, 2], False),
             ([FAILURE, None, FAILURE], [2, 2, 1], [2, 1, 2, 1, 1], [1, 1, 1], True),
-            # The model cannot read images.
+            # The number of samples is not the cause: the model cannot read images.
             ([status(500, "image input is not supported")], [2], [2], [RejectedError], False),
             # The server also fails for one sample, or it has returned several samples before.
             ([FAILURE] * 4, [2, 2, 2], [2, 1, 2, 2], [TransientError] * 3, False),
@@ -101,7 +101,7 @@ class TestWhatComesBack:
             ([None, FAILURE], [2, 2], [2, 2], [2, TransientError], False),
         ],
     )
-    def test_errors_for_several_samples_are_repeated_with_one_sample_and_lower_max_samples_if_they_are_the_cause(
+    def test_failed_request_for_many_samples_is_retried_with_one_and_lowers_max_samples_if_their_number_is_the_cause(
         self,
         server: LoopbackServer,
         provider: OpenAI,
@@ -152,7 +152,7 @@ class TestWhatComesBack:
         ],
         ids=lambda value: value.text[:40] if isinstance(value, Fault) else None,
     )
-    def test_broken_choices_raise_transient_error_and_errors_about_all_requests_permanent_error(
+    def test_malformed_choices_raise_transient_error_and_quota_or_setting_errors_raise_permanent_error(
         self, server: LoopbackServer, provider: OpenAI, fault: Fault, kind: type
     ) -> None:
         server.script(fault)
@@ -180,7 +180,7 @@ class TestSettings:
             ("responses", {"reasoning_effort": " "}, "invalid-option:--reasoning-effort"),
         ],
     )
-    def test_check_of_settings_out_of_range_and_fields_with_their_own_option_is_an_error(
+    def test_check_with_invalid_settings_or_extra_body_fields_that_conflict_with_options_raises_option_error(
         self, api: Any, settings: dict[str, Any], where: str
     ) -> None:
         with raises(OptionError, where):

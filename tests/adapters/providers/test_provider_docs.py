@@ -44,7 +44,7 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
 
 
 def recipes() -> dict[str, str]:
-    """Return the commands below each heading; the second one of a heading is named "compatible"."""
+    """Return the code block below each heading; the key of a second block ends with ", compatible"."""
     text = (HOW_TO / "providers.md").read_text(encoding="utf-8")
     found = {}
     for heading, section in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
@@ -54,13 +54,15 @@ def recipes() -> dict[str, str]:
     return found
 
 
-def test_recipes_in_the_how_to_equal_those_in_this_file() -> None:
+def test_recipe_headings_in_providers_md_equal_the_keys_of_recipes_in_this_file() -> None:
     assert recipes().keys() == RECIPES.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
-def test_recipe_of_the_how_to_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_in_providers_md_runs_and_writes_a_cell_for_every_sample(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
     lines = recipes()[name].replace("\\\n", " ").splitlines()
@@ -69,7 +71,7 @@ def test_recipe_of_the_how_to_runs(name: str, tmp_path: Path, monkeypatch: pytes
     speaks, base_path = RECIPES[name]
     data = dataset(tmp_path / "data", images=2)
     with serve(speaks(), base_path=base_path) as server:
-        # Later options override earlier ones: use our server, and fewer images and samples.
+        # Later options override earlier ones, so the run uses our server and fewer images and samples.
         ours = ["--base-url", server.url, "--out", str(tmp_path / "out"), "--limit", "1", "--samples", "3,2,2"]
         done = here("run", str(data), *shown[3:], *ours, env=keys)
         assert done.returncode == 0, said(done)
@@ -87,7 +89,7 @@ def test_recipe_of_the_how_to_runs(name: str, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_custom_provider_of_the_how_to_has_at_most_30_lines_and_finds_the_ball(tmp_path: Path) -> None:
+def test_custom_provider_in_own_provider_md_has_at_most_30_lines_and_finds_the_ball(tmp_path: Path) -> None:
     written = [line for line in listing("python").splitlines() if line.strip()]
     assert len(written) <= 30
     assert max(map(len, written)) <= 120

@@ -1,4 +1,4 @@
-"""Test when the provider `openai` uses the Responses API; `conformance` tests how it uses it."""
+"""Test when the provider `openai` uses the Responses API; `conformance` tests its requests and responses."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def paths(server: LoopbackServer) -> list[str]:
     return [seen.path.removeprefix("/v1/") for seen in server.seen]
 
 
-def test_model_that_requires_the_responses_api_switches_to_it_permanently(server: LoopbackServer) -> None:
+def test_provider_switches_permanently_to_the_responses_api_if_the_model_requires_it(server: LoopbackServer) -> None:
     provider = OpenAI(access(server.url))
     first, second = ask(provider, request(1, 2, 3), request(2))
     assert isinstance(first, Answer), first
@@ -85,7 +85,7 @@ def test_model_that_requires_the_responses_api_switches_to_it_permanently(server
         (OpenAIProtocol(), {"api": "responses"}, {}, ["responses"]),
     ],
 )
-def test_other_refusals_raise_permanent_error_after_one_request_and_do_not_switch_the_api(
+def test_provider_that_cannot_switch_the_api_raises_permanent_error_after_one_request(
     speaks: OpenAIProtocol, options: dict[str, Any], settings: dict[str, Any], requested: list[str]
 ) -> None:
     with serve(speaks) as server:
@@ -94,7 +94,9 @@ def test_other_refusals_raise_permanent_error_after_one_request_and_do_not_switc
         assert (paths(server), raised.value.requests) == (requested, 1)
 
 
-def test_run_uses_the_responses_api_by_option_or_by_switching(server: LoopbackServer, tmp_path: Path) -> None:
+def test_run_uses_the_responses_api_if_the_api_option_or_the_model_requires_it(
+    server: LoopbackServer, tmp_path: Path
+) -> None:
     data = dataset(tmp_path / "data", images=2)
     line = ("run", data, "--model", "m", "--prompt", "base", "--samples", "2", "--base-url", server.url)
     good(*line, "--provider", "openai", "--api", "responses", "--out", tmp_path / "chosen", env={})

@@ -116,7 +116,7 @@ Size = tuple[int, ...]
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[Size], object] = len) -> list[Size]:
-    """Return a list that gets the size of each input of a module. `before` is called with it before the module."""
+    """Return a list to which each call of a module adds its input size, after calling `before` with the size."""
     sizes: list[Size] = []
     forward = kind.forward
 
@@ -132,7 +132,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, kind: type, before: Callable[[Size], 
 
 
 class Plain:
-    """The model used as in the documentation of the library, with one prompt and one reply."""
+    """Reference: use the model as the documentation of the library does, with one prompt and one reply."""
 
     def __init__(self, shape: Shape, asked: Request) -> None:
         from transformers import AutoImageProcessor, AutoTokenizer
@@ -217,7 +217,7 @@ def test_reply_differs_by_sample_image_question_and_seed_and_between_requests_wi
     assert ask(provider, request(seed=None)).replies != ask(provider, request(seed=None)).replies
 
 
-def test_first_tokens_follow_the_distribution_of_the_model_and_with_top_p_only_its_nucleus(
+def test_first_tokens_follow_the_distribution_of_the_model_and_top_p_limits_them_to_its_nucleus(
     shape: Shape, provider: Transformers
 ) -> None:
     def said(first: int, **settings: float) -> list[str]:
@@ -236,7 +236,7 @@ def test_first_tokens_follow_the_distribution_of_the_model_and_with_top_p_only_i
     likely = np.where(likely >= np.sort(likely)[-50], likely, 0)
     likely /= likely.sum()
     counts = Counter(name for first in range(1, 1001, 50) for name in said(first))
-    # Different tokens of incomplete bytes decode to the same text.
+    # Different tokens that are incomplete byte sequences decode to the same text.
     shared = {name: sum(likely[at] for at, other in enumerate(names) if other == name) * 1000 for name in names}
     observed = np.array([counts[name] for name in shared])
     wanted = np.array(list(shared.values()))
@@ -284,7 +284,7 @@ def test_replies_end_at_eos_tokens_or_the_token_limit(shape: Shape, tmp_path: Pa
         assert reply.finish == "stop" or reply.text == longer.text
 
 
-def test_text_omits_special_tokens_and_keeps_the_rest_unchanged(shape: Shape) -> None:
+def test_decoded_text_omits_special_tokens_and_is_otherwise_unchanged(shape: Shape) -> None:
     from spotball_adapters.providers.local_model import loaded
 
     local = loaded(str(shape.folder))
@@ -398,13 +398,13 @@ def test_cancelled_request_stops_its_generation_and_close_stops_the_running_requ
     assert len(steps) < 1000
 
 
-def test_longer_conversation_has_more_input_tokens_and_one_without_an_image_message_needs_no_image(
+def test_longer_conversation_has_more_input_tokens_and_request_with_only_text_messages_needs_no_image(
     provider: Transformers,
 ) -> None:
     turns = (*QUESTION, Message("assistant", "In D5."), Message("user", "Are you sure?"))
     longer = ask(provider, request((1,), messages=turns))
     assert (longer.input_tokens or 0) > (ask(provider, request((1,))).input_tokens or 0)
-    # Judges get requests like this.
+    # Judge models get requests like this.
     found = ask(provider, request((1, 2), messages=(Message("user", "A or B?"),), shown=Picture(b"", "", 0, 0)))
     assert len(found.replies) == 2
 
@@ -440,7 +440,7 @@ def save_text_only(folder: Path) -> Path:
 
 
 def save_with_template(folder: Path, start: str | None) -> Path:
-    """Save a model whose chat template has another start, or that has no chat template."""
+    """Save a model whose chat template begins with `start`, or that has no chat template if `start` is None."""
     template = save_qwen(folder) / "chat_template.jinja"
     if start is None:
         template.unlink()

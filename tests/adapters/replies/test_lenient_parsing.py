@@ -41,7 +41,7 @@ def lenient(text: str, finish: Any = "stop", grid: Grid = STANDARD) -> str | Non
         ("held_out", 0.85, 0.01),
     ],
 )
-def test_lenient_policy_reads_most_replies_of_a_set_with_few_errors(
+def test_lenient_policy_finds_the_cells_of_most_labeled_replies_with_few_wrong_cells(
     name: str, least_read: float, most_wrong: float
 ) -> None:
     rows = rows_of(REPLIES / f"{name}.jsonl")
@@ -66,14 +66,14 @@ SENTENCES_ABOUT_OTHERS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sentence", SENTENCES_ABOUT_OTHERS)
-def test_lenient_answer_does_not_change_with_an_unrelated_sentence(sentence: str) -> None:
+def test_lenient_policy_with_an_added_unrelated_sentence_returns_the_same_cell_or_none(sentence: str) -> None:
     for row in rows_of(REPLIES / "development_3.jsonl"):
         if row["finish"] == "stop":
             assert lenient(f"{row['reply']}\n\n{sentence}") in (row["answer"], None)
             assert lenient(f"{sentence}\n\n{row['reply']}") in (row["answer"], None)
 
 
-def test_lenient_policy_reads_every_phrase() -> None:
+def test_lenient_policy_returns_the_labeled_answer_of_every_reply_in_phrases_jsonl() -> None:
     rows = rows_of(REPLIES / "phrases.jsonl")
     assert len(rows) > 1000
     assert [row for row in rows if lenient(row["reply"]) != row["answer"]] == []
@@ -125,7 +125,7 @@ def test_lenient_policy_returns_the_reasoning_of_the_reply(text: str, reasoning:
     assert (parsed.cell, parsed.reasoning) == ("D4", reasoning)
 
 
-# Properties of any reply ----------------------------------------------------------------------------------------
+# Properties that hold for every reply ---------------------------------------------------------------------------
 
 PIECES = st.sampled_from(
     [
@@ -169,14 +169,14 @@ def test_lenient_policy_distinguishes_a_cell_in_angle_brackets_from_an_html_head
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_both_policies_read_the_format_of_the_prompts(policy: Any) -> None:
+def test_strict_and_lenient_policies_read_cell_and_reasoning_in_the_format_of_the_prompts(policy: Any) -> None:
     for label in STANDARD.labels:
         for line in ("Cell: {}", "**Cell:** {}", "Cell: **{}**."):
             parsed = parse_reply(f"Reasoning: They look left.\n{line.format(label)}", STANDARD, policy=policy)
             assert (parsed.cell, parsed.reasoning) == (label, "They look left.")
 
 
-# The units are separated by ¦.
+# Parts that are repeated to form long replies, separated by ¦.
 HARD_UNITS = (
     "a¦\n¦(¦|¦Cell: ¦D4 ¦D4 or ¦(D4)¦D4\n¦- D4\n¦D4 is wrong. ¦D4 but ¦4D¦球在D4¦row D ¦column 4 ¦not ¦most likely ¦"
     '{"a":¦{"cell": "D4"}\n¦<think>¦<a b=¦<|channel|>x¦~~¦**a¦\\text{¦Example:\n¦Reasoning:¦the ball ¦if ¦'
@@ -186,6 +186,6 @@ HARD_UNITS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", HARD_UNITS.split("¦"))
-def test_lenient_parsing_of_a_long_repetitive_reply_finishes(unit: str) -> None:
+def test_lenient_parsing_of_a_long_repetitive_reply_terminates_with_the_final_answer_or_none(unit: str) -> None:
     parsed = parse_reply(unit * (LONG // len(unit)) + "\n\nFinal answer: D4", STANDARD, policy="lenient")
     assert parsed.cell in ("D4", None)

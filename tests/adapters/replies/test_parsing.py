@@ -27,14 +27,14 @@ def grid_of(reply: dict[str, Any]) -> Grid:
 
 
 @pytest.mark.parametrize("reply", REPLIES, ids=[f"{i}: {reply['text'][-40:]!r}" for i, reply in enumerate(REPLIES)])
-def test_strict_parsing_of_each_reply_in_the_table_gives_the_expected_cell(reply: dict[str, Any]) -> None:
+def test_strict_parsing_of_each_reply_in_replies_toml_gives_its_labeled_cell_or_problem(reply: dict[str, Any]) -> None:
     parsed = parse(reply["text"], grid_of(reply), finish=reply.get("finish", "stop"))
     assert (parsed.cell, parsed.problem) == (reply.get("cell"), reply.get("problem"))
     if "reasoning" in reply:
         assert parsed.reasoning == reply["reasoning"]
 
 
-def test_table_has_over_200_replies_and_covers_every_problem() -> None:
+def test_replies_toml_has_over_200_different_replies_and_covers_every_problem_and_table_of_the_paper() -> None:
     assert len(REPLIES) > 200
     assert len({reply["text"] + reply.get("finish", "") for reply in REPLIES}) == len(REPLIES)
     assert {reply["problem"] for reply in REPLIES if "problem" in reply} == PROBLEMS.keys()
@@ -51,7 +51,7 @@ def test_strict_policy_reads_the_word_cell_in_other_languages(word: str, colon: 
 
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("sign", ["", "> "])
-def test_strict_parsing_of_the_repeated_prompt_gives_no_answer(name: str, sign: str) -> None:
+def test_strict_parsing_of_a_reply_that_only_repeats_the_prompt_gives_no_answer(name: str, sign: str) -> None:
     asked = sign + load_prompt(name).text.replace("\n", "\n" + sign)
     assert parse(asked, STANDARD).problem == "no answer"
     assert parse(asked.replace("<", "").replace(">", ""), STANDARD).problem == "no answer"
@@ -70,7 +70,7 @@ CONTINUED = {
     "USER: where?\nASSISTANT: Cell: E6\nUSER: and now?\nASSISTANT: Cell: B1": "E6",
     "I cannot tell.\n\nHuman: just guess\n\nAssistant: Cell: B1": None,
 }
-"""Replies in which the model invented further turns, with the answer in its first turn."""
+"""Replies in which the model invented further turns, with the cell in its first turn, or None."""
 
 ONE_TURN = (
     "<think>\nUser: wants the cell. Human: x\n</think>\nCell: E6",
@@ -83,7 +83,9 @@ ONE_TURN = (
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_invented_turns_after_a_reply_are_ignored_and_flagged(policy: ParsePolicy) -> None:
+def test_parse_reply_ignores_turns_that_the_model_invented_and_marks_the_reply_as_continued(
+    policy: ParsePolicy,
+) -> None:
     for text, cell in CONTINUED.items():
         read = parse_reply(text, STANDARD, policy=policy)
         assert (text, read.cell, read.continued) == (text, cell, True)
@@ -114,7 +116,7 @@ def test_cut_off_reply_gives_no_cell_if_its_column_number_or_row_letters_may_be_
     assert parse(f"Cell: {said}.", grid, finish=finish).cell == cell
 
 
-# Properties of any reply ----------------------------------------------------------------------------------------
+# Properties that hold for every reply ---------------------------------------------------------------------------
 
 GRIDS = st.builds(Grid, st.integers(1, 60), st.integers(1, 60), st.just(640), st.just(360))
 
@@ -186,7 +188,7 @@ UNITS = (
     "```\n¦Reasoning:¦row D, ¦Cell: D4 or ¦Cell: Z9\n¦\\n"
 )
 LONG = 1_000_000 if THOROUGH else 50_000
-"""Length of a long reply in characters. In quadratic time, even the shorter one would take minutes."""
+"""Length of a long reply in characters. A parser with quadratic run time needs minutes even for the shorter length."""
 
 
 @pytest.mark.parametrize("unit", UNITS.split("¦"))

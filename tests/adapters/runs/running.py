@@ -26,7 +26,7 @@ def start(
     pictures: ScenePictures | None = None,
     stops: tuple[float, ...] = (),
 ) -> Runner[Scene]:
-    """Run until the end, or stop after these numbers of seconds, and return the runner."""
+    """Run until the end, or request a stop after each of these numbers of seconds, and return the runner."""
 
     async def main() -> Runner[Scene]:
         with ReplyStore(folder) as store:
@@ -45,7 +45,7 @@ def start(
 def wanted(
     scenes: Sequence[Scene], *prompts: tuple[Prompt, int], without: Collection[tuple[str, str]] = ()
 ) -> set[Sample]:
-    """Return the expected replies of a run, except those to these images and prompts."""
+    """Return the keys of the replies that a run should store, except for the (image, prompt) pairs in `without`."""
     return {
         (*one.key, prompt.name, step, sample)
         for one in scenes

@@ -175,7 +175,7 @@ def test_run_on_a_full_disk_stops_with_an_error_and_can_be_resumed(server: Loopb
 def test_run_with_a_file_size_limit_stops_with_an_error_and_can_be_resumed(
     server: LoopbackServer, tmp_path: Path
 ) -> None:
-    # The file size limit simulates a quota, without the rights to mount a file system.
+    # The file size limit simulates a disk quota. It needs no special rights, unlike mounting a file system.
     data, out = dataset(tmp_path / "data", images=4), tmp_path / "run"
 
     def limit() -> None:

@@ -54,7 +54,9 @@ def test_rate_limiter_without_limits_does_not_wait() -> None:
 
 
 @given(per_minute=st.integers(1, 200), n=st.integers(1, 300))
-def test_rate_limiter_allows_at_most_requests_per_minute_in_any_minute(per_minute: int, n: int) -> None:
+def test_rate_limiter_never_exceeds_requests_per_minute_and_does_not_wait_longer_than_necessary(
+    per_minute: int, n: int
+) -> None:
     times = passed(through(RateLimiter(requests_per_minute=per_minute), *[0] * n))
     assert len(times) == n
     for start in times:
@@ -67,7 +69,7 @@ def test_rate_limiter_spaces_requests_by_tokens_per_minute() -> None:
     assert passed(through(RateLimiter(tokens_per_minute=600), 100, 300, 50, 1)) == pytest.approx([0, 10, 40, 45])
 
 
-def test_correct_adjusts_the_wait_by_the_actual_number_of_tokens() -> None:
+def test_rate_limiter_correct_adjusts_the_wait_by_the_actual_number_of_tokens() -> None:
     async def main() -> list[float]:
         limiter = RateLimiter(tokens_per_minute=600)
         first = await through(limiter, 100)
@@ -76,11 +78,11 @@ def test_correct_adjusts_the_wait_by_the_actual_number_of_tokens() -> None:
         limiter.correct(-40)
         return first + second + await through(limiter, 1)
 
-    # 100 + 200 tokens take 30 s; then 100 - 40 tokens take 6 s.
+    # At 600 tokens per minute, 100 + 200 tokens take 30 s; then 100 - 40 tokens take 6 s.
     assert passed(main()) == pytest.approx([0, 30, 6])
 
 
-def test_pause_delays_all_requests_and_keeps_the_rate_afterward() -> None:
+def test_rate_limiter_pause_delays_all_waiting_requests_and_keeps_the_rate_afterward() -> None:
     async def main() -> list[float]:
         limiter = RateLimiter(requests_per_minute=60)
         waiting = asyncio.create_task(through(limiter, 0, 0, 0, 0, 0))
@@ -102,7 +104,7 @@ def test_pause_delays_all_requests_and_keeps_the_rate_afterward() -> None:
         ([500, 1], 0.0, {"tokens_per_minute": 10}, ["waiting 50 min: the limit of tokens per minute is reached"]),
     ],
 )
-def test_each_long_wait_is_announced_once_for_all_waiting_requests(
+def test_rate_limiter_announces_each_long_wait_once_for_all_waiting_requests(
     amounts: list[float], pause: float, limits: dict[str, float], told: list[str]
 ) -> None:
     lines: list[str] = []
@@ -118,7 +120,7 @@ def test_each_long_wait_is_announced_once_for_all_waiting_requests(
     assert lines == told
 
 
-def test_waits_that_end_together_are_announced_once() -> None:
+def test_waits_announce_reports_waits_that_end_at_about_the_same_time_only_once() -> None:
     lines: list[str] = []
 
     async def main() -> list[float]:

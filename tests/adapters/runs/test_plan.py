@@ -56,7 +56,7 @@ def test_plan_requests_each_missing_sample_once_and_no_stored_sample(drawn: tupl
     assert all(len(ask.samples) <= at_once for ask in plan.asks(at_once))
 
 
-def test_plan_order_alternates_over_images_and_prompts() -> None:
+def test_plan_requests_a_sample_for_all_prompts_and_images_before_the_next_sample() -> None:
     plan = SamplePlan(THREE, ((BASE, 4), (CHAIN, 2)), {})
     assert [(chain.samples, chain.prompt.name, chain.item) for chain in plan.chains(1)] == [
         ((sample,), name, one)
@@ -76,7 +76,7 @@ def test_plan_batches_samples_except_for_the_last_step_of_a_chain() -> None:
     ]
 
 
-def test_plan_fills_gaps_between_stored_samples() -> None:
+def test_plan_requests_missing_samples_between_stored_samples() -> None:
     plan = SamplePlan(THREE[:1], ((BASE, 6),), {("soccer", "1", "base", 0): 0b11010})
     assert [chain.samples for chain in plan.chains(2)] == [(2, 5), (6,)]
 

@@ -33,7 +33,7 @@ start, wanted = partial(running.start, SCENES), partial(running.wanted, SCENES)
 
 
 class Refusing(Tiny):
-    """Refuse given steps of prompts for given images, always or only the first few times."""
+    """Provider that refuses given steps of prompts for given images, always or only the first `times` times."""
 
     def __init__(self, *refused: tuple[str, str, int], times: int = 10**9, max_samples: int = 1) -> None:
         super().__init__(max_samples=max_samples)
@@ -69,7 +69,7 @@ class TestOneImage:
         assert (runner.tally.requests, runner.tally.faults) == (14, 2)
         assert refused(tmp_path) == [("soccer", "1", "base", 1, MESSAGE)]
 
-    def test_refused_image_is_sent_last_on_resume_but_not_with_skip_refused(self, tmp_path: Path) -> None:
+    def test_refused_image_is_sent_last_on_resume_and_is_not_sent_with_skip_refused(self, tmp_path: Path) -> None:
         start(tmp_path, Refusing(("1", "base", 0)), (BASE, 1))
         skipped, again, taken = Refusing(("1", "base", 0)), Refusing(("1", "base", 0)), Refusing()
         runner = start(tmp_path, skipped, (BASE, 1), options=SKIP)
@@ -104,14 +104,16 @@ class TestOneImage:
 
 class TestAllImages:
     @pytest.mark.parametrize("options", [QUICK, SKIP])
-    def test_run_in_which_every_image_is_refused_ends_with_the_refusal(self, tmp_path: Path, options: Options) -> None:
+    def test_run_in_which_every_image_is_refused_ends_with_refused_error_and_records_no_image_as_refused(
+        self, tmp_path: Path, options: Options
+    ) -> None:
         provider = Refusing(*((str(n), "base", 0) for n in range(1, 6)))
         runner = start(tmp_path, provider, (BASE, 9), options=replace(options, concurrency=1))
         assert type(runner.error) is RefusedError
         assert str(runner.error) == f"soccer/1: {MESSAGE}"
         assert provider.asked.total() == 6
         assert (runner.tally.requests, runner.tally.faults) == (6, 6)
-        # The settings may equally be at fault, so no image is recorded as refused.
+        # The cause may also be the settings, so no image is recorded as refused.
         assert refused(tmp_path) == []
 
     @pytest.mark.parametrize("answered", [0, 3])
@@ -150,7 +152,7 @@ class TestAllImages:
     skip=st.booleans(),
 )
 @settings(max_examples=examples(40), deadline=None)
-def test_every_sample_that_is_not_refused_is_stored_once(
+def test_run_with_some_refused_images_stores_all_other_replies_and_the_rest_once_they_are_accepted(
     tmp_path_factory: pytest.TempPathFactory,
     bad: set[tuple[str, tuple[str, int]]],
     samples: tuple[int, int],
@@ -181,7 +183,7 @@ def test_every_sample_that_is_not_refused_is_stored_once(
 
 
 class Filtering(OpenAIProtocol):
-    """Refuse some pictures, like a service that checks images before the model sees them."""
+    """Server that refuses some images, like a service that checks images before the model sees them."""
 
     def __init__(self, *pictures: bytes) -> None:
         super().__init__(keys={KEY})
@@ -228,7 +230,7 @@ class TestCommand:
             dry = run(data, out, server.url, *self.OPTIONS, "--dry-run", option)
             (line,) = [line.split() for line in dry.stdout.splitlines() if line.startswith("all ")]
             assert line[2] == of_next
-        # The first start sends each prompt twice, the second start sends it once.
+        # For the refused image, the first run sends each prompt twice, and the second run sends each prompt once.
         assert server.log()["statuses"] == {"200": 8, "400": 6}
 
     def test_run_with_skip_refused_exits_0_and_reports_excluded_replies(

@@ -35,7 +35,7 @@ start, expected = partial(running.start, SCENES), partial(running.wanted, SCENES
 
 
 def failing(times: int, error: Exception | None = None, image: str = "") -> Tiny:
-    """Return a provider that fails `times` times per request, or per request about this soccer image."""
+    """Return a provider that fails the first `times` attempts at each request, or at those about this soccer image."""
     provider = Tiny()
 
     def fault(request: Request, before: int) -> None:
@@ -54,7 +54,7 @@ def failing(times: int, error: Exception | None = None, image: str = "") -> Tiny
     faulty=st.booleans(),
 )
 @settings(max_examples=examples(25))
-def test_every_sample_is_requested_and_stored_once(
+def test_runner_stores_every_sample_and_repeats_only_failed_requests(
     tmp_path_factory: pytest.TempPathFactory,
     max_samples: int,
     gives: int | None,
@@ -75,13 +75,13 @@ def test_every_sample_is_requested_and_stored_once(
     assert set(provider.asked.values()) == {2 if faulty else 1}
 
 
-def test_runner_uses_the_full_concurrency(tmp_path: Path) -> None:
+def test_runner_sends_as_many_requests_at_once_as_the_concurrency_option(tmp_path: Path) -> None:
     provider = Tiny(seconds=0.02)
     start(tmp_path, provider, (BASE, 4), options=replace(QUICK, concurrency=5))
     assert provider.most_under_way == 5
 
 
-def test_last_step_of_a_chain_contains_the_answers_of_its_own_sample(tmp_path: Path) -> None:
+def test_last_step_of_a_chain_contains_the_earlier_answers_of_the_same_sample(tmp_path: Path) -> None:
     provider = Tiny(max_samples=3)
     start(tmp_path, provider, (CHAIN, 5))
     finals = [request for request in provider.requests if len(request.messages[0].text.splitlines()) == 3]
@@ -109,7 +109,7 @@ def test_resume_does_not_repeat_stored_requests(tmp_path: Path) -> None:
     assert not third.asked
 
 
-def test_runner_requests_the_rest_if_a_server_returns_fewer_samples(tmp_path: Path) -> None:
+def test_runner_requests_the_missing_samples_if_a_server_returns_fewer_than_requested(tmp_path: Path) -> None:
     provider = Tiny(max_samples=8, gives=1)
     start(tmp_path, provider, (BASE, 5), options=replace(QUICK, concurrency=1))
     assert set(replies(tmp_path)) == expected((BASE, 5))
@@ -131,7 +131,7 @@ def test_each_request_has_the_picture_of_its_scene_for_any_cache_size(
 
 
 class TestFaults:
-    def test_transient_error_is_retried(self, tmp_path: Path) -> None:
+    def test_runner_retries_transient_errors_until_the_request_succeeds(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(2), (BASE, 2))
         assert runner.why is None
         assert (runner.tally.requests, runner.tally.faults, runner.tally.last_fault) == (18, 12, "busy 1")
@@ -213,7 +213,9 @@ class TestLimits:
         assert runner.tally.done == 9
         assert runner.why == "1,008 tokens were used, and --max-tokens is 1,000"
 
-    def test_requests_per_minute_and_the_tokens_of_answers_per_minute_space_requests(self, tmp_path: Path) -> None:
+    def test_runner_spaces_requests_by_requests_per_minute_and_by_the_tokens_per_minute_of_answers(
+        self, tmp_path: Path
+    ) -> None:
         def gaps(samples: int, **options: float) -> list[float]:
             """Return the seconds between successive requests of a run."""
             times: list[float] = []
@@ -256,7 +258,7 @@ class TestLimits:
         assert runner.error is None
 
 
-class TestNoMemory:
+class TestExhaustedResources:
     @pytest.mark.slow
     def test_memory_error_for_one_response_counts_the_image_as_refused(self, tmp_path: Path) -> None:
         runner = start(tmp_path, failing(99, MemoryError(), image="2"), (BASE, 2))
@@ -266,7 +268,9 @@ class TestNoMemory:
         assert "--max-response-mb" in message
         assert len(replies(tmp_path)) == 4
 
-    def test_run_ends_if_no_new_thread_can_be_started(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_run_completes_if_no_new_thread_can_be_started(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def cannot(thread: threading.Thread) -> None:
             raise RuntimeError("can't start new thread")
 

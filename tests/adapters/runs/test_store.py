@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> Iterator[ReplyStore]:
 
 
 class TestIdentity:
-    def test_claim_may_change_the_identity_before_the_first_reply_and_then_repeat_it_or_add_a_prompt(
+    def test_claim_replaces_the_identity_before_the_first_reply_and_accepts_an_added_prompt_after_it(
         self, tmp_path: Path
     ) -> None:
         for identity in ({"provider": "another"}, IDENTITY, IDENTITY):
@@ -74,7 +74,9 @@ class TestIdentity:
         assert "provider" not in said
 
     @pytest.mark.parametrize("of", [ReplyStore, peek])
-    def test_folder_with_other_files_is_an_error(self, tmp_path: Path, of: Callable[[Path], object]) -> None:
+    def test_reply_store_and_peek_of_a_folder_with_other_files_raise_option_error(
+        self, tmp_path: Path, of: Callable[[Path], object]
+    ) -> None:
         (tmp_path / "notes.txt").write_text("mine")
         for path in (tmp_path, tmp_path / "notes.txt"):
             with raises(OptionError, "output-exists:--out"):
@@ -82,7 +84,7 @@ class TestIdentity:
         assert {path.name for path in tmp_path.iterdir()} == {"notes.txt"}
 
 
-class TestOneAtATime:
+class TestLock:
     def test_store_in_use_by_another_process_is_an_error(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path; from spotball_adapters.runs.store import ReplyStore\n"
@@ -108,7 +110,7 @@ class TestOneAtATime:
 
 
 class TestReplies:
-    def test_replies_are_read_back_unchanged(self, store: ReplyStore) -> None:
+    def test_stored_replies_are_read_back_unchanged(self, store: ReplyStore) -> None:
         texts = ("D5\x00\nwith a NUL", "", "D5 \U0001f44d 'quoted' \u2028")
         assert write(store, record(*texts), record("D5", "D6", samples=(4, 9), step=2)) == [None]
         first = {(0, sample): text for sample, text in enumerate(texts, start=1)}
@@ -118,7 +120,7 @@ class TestReplies:
         assert store.tokens() == (2, 200, 14)
         assert peek(store.path.parent) == (store.done(), {})
 
-    def test_fewer_replies_than_samples_are_stored_for_the_first_samples_with_surrogates_replaced_or_joined(
+    def test_writer_stores_too_few_replies_for_the_first_samples_and_replaces_or_joins_surrogates(
         self, store: ReplyStore
     ) -> None:
         assert write(store, record("D5 \ud800", "\ud83d\udc4d", samples=(2, 3, 4))) == [None]
@@ -169,7 +171,7 @@ def test_keep_parsed_replaces_earlier_results(store: ReplyStore) -> None:
     assert store.parsed() == {key: ("D6", None), ("soccer", "1", "base", 2): ("D5", None)}
 
 
-def test_schema_documents_the_created_tables(store: ReplyStore) -> None:
+def test_schema_describes_every_column_of_the_created_tables(store: ReplyStore) -> None:
     for name, table in SCHEMA.tables.items():
         made = query(store.path.parent, f"PRAGMA table_info({name})")
         assert [column[1] for column in made] == [column.name for column in table.columns]

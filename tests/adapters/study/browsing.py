@@ -1,4 +1,4 @@
-"""A participant with a real browser, who looks, points, types and taps as people do."""
+"""Simulate a participant who reads, points, types and taps in a real browser, as people do."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def clicks_study(folder: Path, **changes: str) -> Path:
 
 
 def choice_study(folder: Path, *, options: str = "cup+vase+bowl", **changes: str) -> Path:
-    """Create a choice study of four photos; the last is a check and practice, and the first option is right."""
+    """Create a choice study of four photos, the last of which is the check and the practice item.
+
+    The first of the `options` is always right.
+    """
     out = choices(folder, photos=3, checks=1, lists=1, options=options)
     change(out, changes)
     return out
@@ -42,7 +45,7 @@ def fits(page: Page) -> None:
 
 
 def box(locator: Locator) -> FloatRect:
-    """Return place and size of a visible element."""
+    """Return the position and size of a visible element."""
     found = locator.bounding_box()
     assert found
     return found
@@ -88,7 +91,10 @@ class Visitor:
         expect(self.page.locator(".grid:not([aria-busy]), .option[aria-disabled=false]").first).to_be_visible()
 
     def only(self) -> tuple[ParticipantProgress, list[Event]]:
-        """Return the stored progress (by the server's rules) and events of the study's only participant."""
+        """Return the progress and the stored events of the study's only participant.
+
+        The progress follows from the events by the server's rules.
+        """
         ((participant, events),) = stored(self.folder)
         design = load(self.folder)
         return replay(participant.trials, events, design.item_type, design.surveys), events
@@ -121,7 +127,7 @@ class Visitor:
         self.until("Object.keys(localStorage).every((key) => !key.startsWith('spotball:queue:'))")
 
     def after_confirming(self) -> None:
-        """Wait for what follows an image: its explanation, the next image, or the end."""
+        """Wait for the screen that follows an image: its explanation, the next image, or the end."""
         there = "textarea, .grid:not(.locked), .option[aria-disabled=false], h1:not(.ask)"
         self.until(f"document.querySelector('{there}') !== null")
 
@@ -184,7 +190,7 @@ class Visitor:
             self.answer(*cells)
 
     def finish(self, first: int = 1) -> tuple[ParticipantProgress, list[Event]]:
-        """Answer all images from this one, and return what `ends` returns."""
+        """Answer all images from the given number on, and return what `ends` returns."""
         self.images(range(first, 7))
         return self.ends()
 
@@ -196,7 +202,7 @@ Visit = Callable[..., Visitor]
 
 
 def stored(folder: Path) -> list[tuple[Participant, list[Event]]]:
-    """Return all participants and their events; check that sequences have no gaps or duplicates."""
+    """Return all participants and their events; check that event numbers have no gaps, and no event is repeated."""
     with reading(folder) as reader:
         found = [(one, reader.events(one.id)) for one in reader.participants()]
     for _, events in found:

@@ -46,7 +46,7 @@ def dataset(
 ) -> Path:
     """Write scenes with the ball in C2 and single-color pictures; the last `checks` scenes per sport are controls.
 
-    With `practice`, each sport has one more image, the last.
+    With `practice`, each sport has one more image, which comes last.
     """
     known = []
     for at, sport in enumerate(sports):
@@ -60,9 +60,10 @@ def dataset(
 
 
 def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: Any) -> Path:
-    """Create a study of such a dataset in FOLDER/study; `changes` apply to the text of study.toml.
+    """Create a study of such a dataset in FOLDER/study, and apply `changes` to the text of study.toml.
 
-    Its lists show all images, and one more for practice; or `listed` images, drawn at random.
+    Its lists show all images, with one more image for practice. With `listed`, they show this number of images,
+    drawn at random.
     """
     sports = kwargs.get("sports", ("soccer",))
     listed = kwargs.pop("listed", None)
@@ -80,7 +81,7 @@ def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: A
 def choices(
     folder: Path, *, photos: int = 8, checks: int = 3, lists: int = 2, options: str = "cup+vase+kettle"
 ) -> Path:
-    """Create a choice study of photos that are dealt to lists, and of checks; the first option is right."""
+    """Create a choice study of photos, which are distributed over lists, and checks; the first option is right."""
     data = folder / "data"
     data.mkdir()
     with (data / "stimuli.csv").open("w", encoding="utf-8", newline="") as file:
@@ -206,7 +207,7 @@ class Person:
 
 @contextmanager
 def running(folder: Path, *, password: str | None = None, proxies: Sequence[str] = (), **options: Any) -> Iterator[str]:
-    """Run a study's server on loopback in a thread, and yield its address."""
+    """Run a study's server on the loopback interface in a thread, and yield its address."""
     with opened(folder, password=password, **options) as server, in_background(server, proxies) as port:
         yield f"http://127.0.0.1:{port}"
 

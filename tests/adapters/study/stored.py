@@ -129,7 +129,7 @@ def person(
 
 
 def confirmed(study: Path) -> Iterator[tuple[str, dict[str, Any], list[list[int]]]]:
-    """Yield label, trial and cells of each confirmed answer except practice, directly from the file."""
+    """Yield label, trial and cells of each confirmed answer except practice, directly from the SQLite file."""
     with closing(sqlite3.connect(study / "study.sqlite")) as connection:
         rows = connection.execute(
             "SELECT participant, trials, trial, value FROM events JOIN participants ON participant_id = id "

@@ -18,7 +18,7 @@ TYPES = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 
 
 def picture(form: str, *, orientation: int = 1, **options: Any) -> bytes:
-    """Return a picture of noise with all metadata that its format supports, and bytes after its end."""
+    """Return a noise image with all metadata that its format supports, and with extra bytes after its end."""
     pixels = np.random.default_rng(0).integers(0, 256, (24, 40, 3), dtype=np.uint8)
     image, out, texts = Image.fromarray(pixels), io.BytesIO(), PngImagePlugin.PngInfo()
     exif = Image.Exif()
@@ -49,7 +49,9 @@ def shown(data: bytes) -> np.ndarray[Any, Any]:
         ("WEBP", {"quality": 60}),
     ],
 )
-def test_only_pixels_orientation_and_profile_are_kept(form: str, options: dict[str, Any], orientation: int) -> None:
+def test_without_metadata_keeps_only_pixels_orientation_and_color_profile(
+    form: str, options: dict[str, Any], orientation: int
+) -> None:
     before = picture(form, orientation=orientation, **options)
     after = without_metadata(before, TYPES[form], orientation)
     assert before.count(SECRET) >= 2
@@ -70,8 +72,8 @@ def test_without_metadata_of_a_truncated_file_is_an_error(form: str) -> None:
             without_metadata(whole[:end], TYPES[form])
 
 
-def test_without_metadata_removes_an_appended_image_of_a_camera_jpeg() -> None:
-    # Cameras append images, and write an index of them to APP2.
+def test_without_metadata_removes_an_image_appended_to_a_camera_jpeg_and_its_index() -> None:
+    # Some cameras append images to a JPEG file, and write an index of them to its APP2 segment.
     first = without_metadata(picture("JPEG"), "image/jpeg")
     index = b"\xff\xe2\x00\x08MPF\0II"
     assert without_metadata(first[:2] + index + first[2:] + first, "image/jpeg") == first

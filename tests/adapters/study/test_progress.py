@@ -1,4 +1,4 @@
-"""Test the progress of a participant: allowed events, their order, and that rejections change nothing."""
+"""Test the progress of a participant: allowed events, their order, and that rejected events change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.adapters.study.made import middle, stored
 from tests.builders import scene
 
 Step = tuple[Any, ...]
-"""An event before it is numbered: its kind, trial, elapsed time and value, of which the last may be omitted."""
+"""An event before it is numbered: kind, trial, elapsed time and value. Trailing parts may be omitted."""
 
 CLICKS = Clicks({("soccer", image): scene(image) for image in "abp"}, 3)
 VASE = {"objects": ("cup", "vase", "kettle"), "view": "front", "proximity": 1, "gaze_target": "vase"}
@@ -71,7 +71,7 @@ def refused(progress: ParticipantProgress, *step: Any, match: str) -> None:
     assert vars(progress) | {"_item_type": None} == vars(before) | {"_item_type": None}
 
 
-def test_replay_of_all_events_is_finished_with_all_answers() -> None:
+def test_replay_of_a_complete_participation_is_finished_and_contains_all_answers() -> None:
     progress = at(*WHOLE)
     assert progress.stage == "finished"
     assert progress.current is None
@@ -100,7 +100,7 @@ def test_replay_of_all_events_is_finished_with_all_answers() -> None:
     ],
     ids=count(),
 )
-def test_replay_of_some_events_gives_stage_and_current_trial(
+def test_replay_of_an_incomplete_participation_gives_its_stage_and_current_trial(
     steps: list[Step], stage: str, current: int | None
 ) -> None:
     progress = at(*steps)
@@ -108,11 +108,11 @@ def test_replay_of_some_events_gives_stage_and_current_trial(
     assert (progress.current and progress.current.trial) == current
 
 
-def test_without_practice_the_instructions_lead_to_the_images() -> None:
+def test_replay_without_practice_trials_goes_from_the_instructions_to_the_images() -> None:
     assert at(*BEGIN[:2], trials=TRIALS[1:]).stage == "trials"
 
 
-def test_replay_of_a_choice_study_is_finished_with_all_choices() -> None:
+def test_replay_of_a_complete_choice_study_is_finished_and_contains_all_choices() -> None:
     steps = BEGIN[:2]
     for trial in (-1, 0, 1):
         steps += [("shown", trial), ("choice", trial, 700.0, {"option": 1})]
@@ -183,13 +183,13 @@ def test_click_point_on_the_edge_of_a_cell_is_accepted(x: float) -> None:
     assert progress.pending[0].cell == (3, 2)
 
 
-def test_choice_of_a_missing_option_is_rejected() -> None:
+def test_choice_of_a_nonexistent_option_is_rejected() -> None:
     progress = at(*BEGIN[:2], ("shown", -1), trials=CHOICES, item_type=CHOICE)
     refused(progress, "choice", -1, 0.0, {"option": 3}, match="option 3 does not exist: expected 0 to 2")
 
 
 @pytest.mark.parametrize("seq", [1, 3, 5])
-def test_event_with_an_unexpected_number_is_rejected(seq: int) -> None:
+def test_event_with_an_unexpected_sequence_number_is_rejected(seq: int) -> None:
     progress = at(*BEGIN[:3])
     with pytest.raises(NotAllowedError, match=f"found event {seq}, expected event 4"):
         progress.take(stored(seq, "click", -1, **middle(1, 1)))
@@ -198,13 +198,13 @@ def test_event_with_an_unexpected_number_is_rejected(seq: int) -> None:
 @pytest.mark.parametrize(
     ("cells", "passed"), [([(3, 2)] * 3, True), ([(3, 2), (3, 2), (3, 3)], False), ([(1, 1)] * 3, False)]
 )
-def test_check_is_passed_only_if_all_clicks_hit_the_ball(cells: list[tuple[int, int]], passed: bool) -> None:
+def test_attention_check_is_passed_only_if_all_clicks_hit_the_ball(cells: list[tuple[int, int]], passed: bool) -> None:
     check = at(*WHOLE[:-5], *answered(1, cells)).answers[-1]
     assert check.trial.check
     assert CLICKS.passes(check.trial, check.answer) is passed
 
 
-def test_check_of_a_choice_is_passed_by_the_right_option() -> None:
+def test_attention_check_of_a_choice_study_is_passed_by_the_right_option() -> None:
     steps = [*BEGIN[:2], ("shown", -1), ("choice", -1, 1.0, {"option": 1})]
     given_ = at(*steps, trials=CHOICES, item_type=CHOICE).answered[-1]
     assert CHOICE.passes(given_.trial, given_.answer)
@@ -221,7 +221,9 @@ KINDS = st.one_of(
 
 
 @given(st.lists(KINDS, max_size=40), st.data())
-def test_replay_of_accepted_events_gives_the_same_progress(steps: list[Step], data: st.DataObject) -> None:
+def test_replay_of_only_the_accepted_events_gives_the_same_progress_as_the_original_sequence(
+    steps: list[Step], data: st.DataObject
+) -> None:
     progress, taken = ParticipantProgress(TRIALS, CLICKS), list[Event]()
     for step in [*BEGIN[:2], *steps]:
         if len(progress.pending) == 3 and data.draw(st.booleans()):

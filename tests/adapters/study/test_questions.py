@@ -18,12 +18,15 @@ BACKGROUND, EFFORT = (page.questions for page in PAGES)
 
 
 def player(**answers: object) -> dict[str, Any]:
-    """Return the answers of a participant who has played soccer for three years, changed."""
+    """Return the answers of a participant who has played soccer for three years.
+
+    Keyword arguments replace or add answers.
+    """
     return {"plays": "yes", "sports": ["soccer"], "years": 3.0, **answers}
 
 
 @pytest.mark.parametrize("answers", [PLAYER, {"plays": "no"}, player(sports=["tennis"]), player(years=10.0)])
-def test_valid_answers_are_accepted(answers: dict[str, Any]) -> None:
+def test_check_answers_accepts_valid_answers(answers: dict[str, Any]) -> None:
     check_answers(BACKGROUND, answers, {})
 
 
@@ -47,7 +50,9 @@ def test_valid_answers_are_accepted(answers: dict[str, Any]) -> None:
         ({"plays": "no", "secret": "x"}, "secret: unknown question"),
     ],
 )
-def test_invalid_answers_are_an_error(answers: dict[str, Any], says: str) -> None:
+def test_check_answers_with_an_invalid_answer_raises_an_error_that_names_the_question(
+    answers: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(says)):
         check_answers(BACKGROUND, answers, {})
 
@@ -61,12 +66,12 @@ def test_invalid_answers_are_an_error(answers: dict[str, Any], says: str) -> Non
         ({"min": 1, "max": 5}, "a number from 1.0 up to 5.0"),
     ],
 )
-def test_error_of_a_number_states_only_its_limits(limits: dict[str, Any], says: str) -> None:
+def test_number_question_error_states_only_the_limits_that_are_set(limits: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=f"^{says}$"):
         Number.model_validate({"name": "n", "text": "N", "type": "number", **limits}).check("x")
 
 
-def test_scale_accepts_only_whole_numbers_in_range() -> None:
+def test_scale_question_accepts_only_whole_numbers_in_range() -> None:
     check_answers(EFFORT, {"hard": 1}, {})
     check_answers(EFFORT, {"hard": 5.0, "why": "small"}, {})
     for wrong in (0, 6, 2.5, True, "3"):
@@ -104,7 +109,7 @@ def test_show_if_may_refer_to_an_answer_of_an_earlier_page() -> None:
         check_answers(page.questions, {}, {"plays": "yes"})
 
 
-def test_quiz_lists_wrong_questions_and_does_not_publish_right_answers() -> None:
+def test_quiz_lists_wrongly_answered_questions_and_its_public_form_omits_the_right_answers() -> None:
     quiz = Quiz.model_validate(tomllib.loads(QUIZ)["quiz"])
     assert quiz.wrong(RIGHT) == []
     assert quiz.wrong(WRONG) == ["task", "cells"]
@@ -143,7 +148,7 @@ def faults_of(text: str, *, language: str = "en") -> list[tuple[str, str, str]]:
     return list(faults(Surveys(tuple(pages)), language))
 
 
-def test_faults_report_the_field_and_the_expected_value() -> None:
+def test_faults_of_questionnaires_report_the_field_the_found_value_and_the_expected_value() -> None:
     first, second = "questionnaires.1.questions", "questionnaires.2.questions"
     assert not faults_of(QUESTIONNAIRES)
     no_hebrew = ("questionnaires.1", "texts in en, de", "a text in the language he")
@@ -163,7 +168,7 @@ def test_faults_report_the_field_and_the_expected_value() -> None:
     assert changed('equals = "yes"', "at_least = 1")[0][2] == "`equals` or `differs`, because plays has options"
 
 
-def test_page_shown_after_the_images_may_come_first_in_the_file() -> None:
+def test_questionnaire_shown_after_the_images_may_come_before_those_it_refers_to_in_the_file() -> None:
     first, name, second = QUESTIONNAIRES.partition('[[questionnaires]]\nname = "effort"')
     earlier = second.replace('question = "hard", at_least = 4', 'question = "plays", equals = "no"')
     assert not faults_of(name + earlier + first)

@@ -111,13 +111,13 @@ class TestStore:
                 pass
             (tmp_path / name).unlink()
 
-    def test_empty_or_missing_folder_is_an_error(self, tmp_path: Path) -> None:
+    def test_reading_an_empty_folder_or_opening_a_store_in_a_missing_folder_is_an_error(self, tmp_path: Path) -> None:
         with raises(OptionError, "wrong-folder"), reading(tmp_path):
             pass
         with raises(OptionError, "wrong-folder"):
             StudyStore(tmp_path / "missing")
 
-    def test_store_in_use_by_another_process_is_read_only(self, tmp_path: Path) -> None:
+    def test_store_in_use_by_another_process_can_be_read_but_not_opened_for_writing(self, tmp_path: Path) -> None:
         code = (
             "import sys; from pathlib import Path; from spotball_adapters.study.store import StudyStore\n"
             "with StudyStore(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -211,7 +211,7 @@ class TestWriter:
             assert len(store.events(1)) == 49
 
 
-def test_database_is_none_without_a_table_and_a_pilot_has_a_separate_schema(tmp_path: Path) -> None:
+def test_database_of_a_study_without_a_database_table_is_none_and_a_pilot_has_a_separate_schema(tmp_path: Path) -> None:
     assert database_of(tmp_path) is None
     folder = study(tmp_path, images=2)
     assert database_of(folder) is None

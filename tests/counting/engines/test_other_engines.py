@@ -51,14 +51,14 @@ def local(folder: Path) -> Counts:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("dask") is None, reason="needs Dask: pip install 'dask[dataframe]'")
-def test_dask_example_of_the_documentation_counts_as_the_local_engine(folder: Path) -> None:
+def test_dask_example_of_the_documentation_gives_the_same_counts_as_the_local_engine(folder: Path) -> None:
     run("dask", folder)
     assert read_counts_file(folder / "all.counts") == local(folder)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("pyspark") is None or not shutil.which("java"), reason="needs pyspark and Java")
-def test_spark_example_of_the_documentation_counts_as_the_local_engine(folder: Path) -> None:
+def test_spark_example_of_the_documentation_gives_the_same_counts_as_the_local_engine(folder: Path) -> None:
     run("spark", folder)
     (part,) = (folder / "counted").glob("part-*.parquet")
     assert read_counts_file(part.rename(folder / "all.counts")) == local(folder)

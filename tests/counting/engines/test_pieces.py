@@ -82,7 +82,7 @@ sampled = st.fixed_dictionaries(
 @pytest.mark.parametrize("numbers", ["in order", "any", "some without"])
 @settings(max_examples=examples(25))
 @given(st.lists(sampled, min_size=1, max_size=12), st.data())
-def test_settled_finds_the_same_errors_across_pieces_as_read_counts(
+def test_settled_of_pieces_equals_read_counts_and_raises_an_error_if_read_counts_does(
     tmp_path_factory: pytest.TempPathFactory, numbers: str, rows: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("across")
@@ -99,14 +99,14 @@ def test_settled_finds_the_same_errors_across_pieces_as_read_counts(
     for name, some in (("one", rows[:split]), ("two", rows[split:])):
         if some:
             (folder / name).mkdir()
-            # Both files have the same name, so rows without a respondent cannot be assigned to one file.
+            # Both files have the same name, so the default respondent, the name of the file, is the same.
             files.append(write_jsonl(folder / name / "m.jsonl", some))
             parts += cut(files[-1], len(some), data.draw(st.sets(st.integers(1, 11), max_size=3)))
     participants = data.draw(st.booleans())
     together = gathered(data.draw(st.permutations(parts)), participants=participants)
     found = outcome(lambda: together.settled(files, KNOWN, participants=participants))
     local = outcome(lambda: read_counts(files, KNOWN, participants=participants))
-    # If several errors exist, each way may report a different one.
+    # If there are several errors, the two functions may report different ones.
     assert type(found) is type(local)
     assert isinstance(found, str) or found == local
     kinds = {row["kind"] or "model" for row in rows}
@@ -131,13 +131,15 @@ def test_settled_reports_a_file_that_only_the_worker_cannot_read(tmp_path: Path)
         together.settled([file], KNOWN, participants=False)
 
 
-def test_gathered_merges_many_pieces_incrementally(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gathered_counts_of_pieces_merged_in_several_steps_equal_read_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pieces, "MERGED_TOGETHER", 3)
     path = write_jsonl(tmp_path / "m.jsonl", [{"image": "1", "cell": "D5"}] * 10)
     assert gathered([FilePiece(str(path), i, 1) for i in range(10)]).counts() == read_counts(path, KNOWN)
 
 
-def test_suspects_are_files_with_errors_or_with_conflicting_kinds(tmp_path: Path) -> None:
+def test_suspects_of_gathered_pieces_are_files_with_errors_or_with_conflicting_kinds(tmp_path: Path) -> None:
     row = {"image": "1", "respondent": "a", "cell": "D5"}
     changes = {"good": {"respondent": "b"}, "model": {}, "human": {"kind": "human"}, "unknown": {"image": "9"}}
     paths = {name: write_jsonl(tmp_path / f"{name}.jsonl", [row | change]) for name, change in changes.items()}
@@ -186,7 +188,7 @@ class TestParquet:
         if n:
             assert gathered(made).counts() == read_counts(path, KNOWN)
 
-    def test_pieces_of_other_or_broken_files_are_whole_files(self, tmp_path: Path) -> None:
+    def test_pieces_of_csv_files_and_of_missing_or_broken_parquet_files_are_whole_files(self, tmp_path: Path) -> None:
         broken = tmp_path / "x.parquet"
         broken.write_bytes(b"PAR1 nonsense")
         files = [broken, tmp_path / "missing.parquet", tmp_path / "m.csv"]

@@ -65,14 +65,16 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestWithoutRay:
-    def test_engine_named_with_an_invalid_engine_or_an_unused_address_is_an_error(self) -> None:
+    def test_engine_named_with_an_unknown_engine_or_a_ray_address_for_the_local_engine_is_an_error(self) -> None:
         with raises(OptionError, "missing-option:--ray-address"):
             engine_named("local", ray_address="127.0.0.1:6379")
         with raises(OptionError, "invalid-option:engine"):
             engine_named("spark")  # type: ignore[arg-type]
         check_engine("ray", "127.0.0.1:6379")
 
-    def test_engine_named_without_ray_names_the_extra_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_engine_named_ray_without_ray_installed_raises_missing_extra_error(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setitem(sys.modules, "ray", None)
         monkeypatch.setitem(sys.modules, "ray.data", None)
         with raises(MissingExtraError, "missing-extra"):
@@ -100,7 +102,7 @@ class TestOnACluster:
         assert "parts of the files counted: 3 done" in done.stderr
         assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
 
-    def test_count_on_ray_with_a_killed_worker_writes_the_same_file(
+    def test_count_on_ray_with_a_killed_worker_writes_the_same_file_as_the_local_engine(
         self, folder: Path, shards: Path, address: str, tmp_path: Path
     ) -> None:
         known, module = folder / "scenes.jsonl", "tests.counting.engines.workers"
@@ -145,10 +147,10 @@ class TestOnACluster:
 
 
 @pytest.mark.slow
-class TestOnAClusterOfItsOwn:
+class TestOnATemporaryCluster:
     @pytest.fixture
     def home(self) -> Iterator[Path]:
-        """Return a folder for the cluster's files, which identifies its processes. Socket paths must be short."""
+        """Return a folder for the cluster's files. Its path identifies processes, and is short, as sockets require."""
         pytest.importorskip("ray.data", reason='needs the "ray" extra')
         folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         yield folder

@@ -29,7 +29,7 @@ def cluster_address(**second: int) -> Iterator[str]:
 
 
 def processes(mark: str) -> dict[int, bytes]:
-    """Return the command lines that contain a mark, by process id."""
+    """Return the command lines of the processes whose command line contains a mark, by process id."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -42,7 +42,7 @@ def processes(mark: str) -> dict[int, bytes]:
 
 
 TASKS, ACTORS = (b"ray::Map(", b"ray::MapBatches("), (b"ray::MapWorker",)
-"""Process names of workers that run a task of Ray Data, and of its actors."""
+"""Prefixes of the process names of Ray Data: of workers that run tasks, and of actors."""
 
 
 def busy_workers(mark: str, names: tuple[bytes, ...] = TASKS) -> list[int]:
@@ -76,7 +76,7 @@ def main(address: str, scenes: str, shards: str, out: str) -> None:
     from spotball_core.io.scenes import read_scenes
 
     def kill_one(done: int, total: int) -> None:
-        # Ray counts ahead of the results that are read, so later no worker might be busy.
+        # Ray counts shards before their results are read, so after a later shard no worker might be busy.
         if done == 1:
             worker = first_at_work(address)
             os.kill(worker, signal.SIGKILL)

@@ -40,7 +40,7 @@ def is_test_of(found: Finding, estimate: float, se: float) -> None:
     assert found.as_asked == (estimate > 0) or not estimate
 
 
-def test_performance_gap_against_published_people_equals_values_by_hand() -> None:
+def test_performance_gap_against_the_published_accuracy_of_people_equals_values_computed_by_hand() -> None:
     # Four photos of two objects have two trials each, of which 2, 1, 1 and 0 are correct. The accuracy is 0.5, and that
     # of people is 0.94. The means of photos have the sample variance 1/6, so the variance of their mean is 1/24. The
     # variance for people is 0.94 * 0.06 / 1605.
@@ -52,7 +52,7 @@ def test_performance_gap_against_published_people_equals_values_by_hand() -> Non
     assert found.numbers["by_objects"]["2"] == {"respondent": 0.5, "people": 0.94, "weight": 1.0}
 
 
-def test_performance_gap_against_people_on_the_same_photos_equals_values_by_hand() -> None:
+def test_performance_gap_against_people_on_the_same_photos_equals_values_computed_by_hand() -> None:
     # People are correct on photos a, b and c; the respondent is correct only on a. The differences are 0, 1, 1, 0, with
     # mean 0.5 and sample variance 1/3. The shared difficulty of a photo cancels.
     mine = table(*(photo(0 if name == "a" else 1, stimulus_id=name) for name in "abcd"))
@@ -62,18 +62,19 @@ def test_performance_gap_against_people_on_the_same_photos_equals_values_by_hand
     assert found.numbers["people"] == "responses"
 
 
-def test_performance_gap_weighs_object_counts_by_the_trials_of_the_respondent() -> None:
+def test_performance_gap_is_weighted_by_the_respondent_trials_with_each_number_of_objects() -> None:
     rows = table(photo(0, times=30), photo(1, n=3, times=10), photo(0, n=4, times=1, head=0))
     found = performance_gap(rows)
     assert found.estimate == pytest.approx(0.75 * (0.94 - 1) + 0.25 * (0.88 - 0))
 
 
-def test_performance_gap_includes_the_variance_between_people() -> None:
+def test_performance_gap_standard_error_includes_the_variance_between_people() -> None:
     # One person is always correct and one always wrong on the same 40 photos, so photos do not differ.
     people = [photo(0 if who == "x" else 1, stimulus_id=str(k), participant=who) for who in "xy" for k in range(40)]
     mine = [photo(k % 2, stimulus_id=str(k)) for k in range(40)]
     found = performance_gap(table(*mine), table(*people))
-    # Each person deviates by 1/2 and has the weight 1/2: the sum of squares is 2 (1/4)^2, times 2 / (2 - 1).
+    # Each person deviates from the mean by 1/2 and has the weight 1/2. The sum of squares is 2 (1/4)^2, and is
+    # multiplied by 2 / (2 - 1).
     mine_alone = 40 * (0.5 / 40) ** 2 * 40 / 39
     assert found.numbers["se"] == pytest.approx(sqrt(1 / 4 + mine_alone), rel=0.01)
 
@@ -82,7 +83,7 @@ def share_wrong(wrong: int, right: int, **kind: object) -> list[dict[str, object
     return photo(1, times=wrong, **kind) + photo(0, times=right, **kind)  # type: ignore[arg-type]
 
 
-def test_proximity_effect_equals_values_by_hand() -> None:
+def test_proximity_effect_equals_values_computed_by_hand() -> None:
     # Of 16 trials, 4 are wrong at proximity 1 and 12 at 3: log odds rise from -ln 3 to ln 3 over two steps.
     found = proximity_and_view(table(share_wrong(4, 12), share_wrong(12, 4, proximity=3)))
     is_test_of(found["proximity"], log(3), sqrt(2 / 3) / 2)
@@ -91,8 +92,8 @@ def test_proximity_effect_equals_values_by_hand() -> None:
     assert "no photos from the front" in found["view"].reason
 
 
-def test_proximity_model_has_chance_as_an_offset() -> None:
-    # For the middle of three objects, 2/3 are wrong by chance; here 1/2 are wrong at all proximities.
+def test_proximity_model_has_the_log_odds_of_chance_as_an_offset() -> None:
+    # If the middle of three objects is right, 2/3 are wrong by chance; here, 1/2 are wrong at each proximity.
     rows = table(*(share_wrong(8, 8, n=3, gaze=1, proximity=k, head=None) for k in (1, 3)))
     rows = rows.with_columns(choice=pl.when(pl.col("choice") == 1).then(1).otherwise(0))
     found = proximity_and_view(rows)["proximity"]
@@ -101,9 +102,9 @@ def test_proximity_model_has_chance_as_an_offset() -> None:
     assert found.models[0].coefficients["intercept"].estimate == pytest.approx(log(1) - log(2), abs=1e-6)
 
 
-def test_view_effect_equals_values_by_hand() -> None:
-    # Of 16 trials, 4 are wrong from the front, 12 from the left and 8 from the right. The mean log odds of the sides
-    # are ln 3 / 2, and those of the front are -ln 3.
+def test_view_effect_equals_values_computed_by_hand() -> None:
+    # Of 16 trials per view, 4 are wrong from the front, 12 from the left and 8 from the right. The mean log odds of the
+    # sides are ln 3 / 2, and those of the front are -ln 3.
     rows = table(share_wrong(4, 12), share_wrong(12, 4, view="left"), share_wrong(8, 8, view="right"))
     found = proximity_and_view(rows)["view"]
     is_test_of(found, 1.5 * log(3), sqrt((1 / 3 + 1 / 4) / 4 + 1 / 3))
@@ -115,9 +116,9 @@ def test_view_effect_equals_values_by_hand() -> None:
     assert found.as_asked is False
 
 
-def test_head_more_often_equals_values_by_hand() -> None:
-    # There are 24 choices of the head target and 8 of the gaze target: ln 3, with variance 1 / (32 * 3/16). Choices of
-    # the third object, photos with two objects and congruent photos do not count.
+def test_head_more_often_equals_values_computed_by_hand() -> None:
+    # There are 24 choices of the head target and 8 of the gaze target, so the log odds are ln 3, with variance
+    # 1 / (32 * 3/16). Choices of the third object, photos with two objects and congruent photos do not count.
     of_three = {"n": 3, "gaze": 0, "head": 2}
     rows = table(
         photo(2, times=24, **of_three),
@@ -142,7 +143,7 @@ def test_head_more_often_is_estimated_at_the_mean_proximity() -> None:
 
 
 def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximity: int = 1) -> list[dict[str, object]]:
-    """Return photos with one head target and the eyes on each object in turn, with the choices."""
+    """Return photos with the same head target, the eyes on each object in turn, and the given choices."""
     return [
         row
         for gaze, choice in enumerate(choices)
@@ -152,7 +153,7 @@ def scene(choices: str, *, n: int, prompt_id: str = "1", head: int = 0, proximit
     ]
 
 
-def test_same_choice_equals_values_by_hand() -> None:
+def test_same_choice_equals_values_computed_by_hand() -> None:
     # Two of three combinations have equal choices, one of them the head target. The chance of equal choices is 1/9, so
     # the differences from chance are 8/9, 8/9 and -1/9, with mean 5/9 and standard deviation 1/sqrt(3).
     rows = table(scene("000", n=3), scene("111", n=3, prompt_id="2"), scene("012", n=3, prompt_id="3"))
@@ -183,7 +184,7 @@ def test_same_choice_uses_the_chance_level_of_each_combination() -> None:
     test = same_choice(rows)
     assert test.estimate == pytest.approx(1 - (1 / 2 + 1 / 2 + 1 / 16 + 1 / 64) / 4)
     assert test.n_left_out == 1
-    # Only place 0 was chosen, so a respondent with this habit always gives equal choices.
+    # Only the object at place 0 was chosen. A respondent with this habit always gives equal choices.
     assert test.numbers["chance_of_habits"] == pytest.approx(1)
 
 
@@ -196,9 +197,9 @@ def test_combinations_chance_levels_equal_enumeration_of_all_responses() -> None
         assert found["all_head"].mean() == pytest.approx(found["chance_head"][0])
 
 
-def test_better_when_congruent_and_more_wrong_with_distance_equal_values_by_hand() -> None:
-    # 12 of 16 are correct on congruent photos and 4 of 16 on incongruent ones, where the eyes are one step from the
-    # head target: 2 ln 3, with variance 2/3.
+def test_better_when_congruent_and_more_wrong_with_distance_equal_values_computed_by_hand() -> None:
+    # 12 of 16 choices are correct on congruent photos and 4 of 16 on incongruent ones, where the eyes are one step from
+    # the head target. The log odds differ by 2 ln 3, with variance 2/3.
     rows = table(share_wrong(4, 12, gaze=0, head=0), share_wrong(12, 4, gaze=0, head=1))
     for found in (better_when_congruent(rows), more_wrong_with_distance(rows)):
         is_test_of(found, 2 * log(3), sqrt(2 / 3))
@@ -211,15 +212,15 @@ def test_better_when_congruent_counts_an_unmatched_choice_as_wrong() -> None:
     assert found.numbers["accuracy"] == {"congruent": 0.5, "incongruent": 0.75}
 
 
-def test_more_wrong_with_distance_of_three_objects_equals_values_by_hand() -> None:
-    # The gaze target is at an end, so errors have up to two steps: of 16 possible steps in 8 trials, 4 are wrong at
-    # distance 0 and 12 at distance 2.
+def test_more_wrong_with_distance_of_three_objects_equals_values_computed_by_hand() -> None:
+    # The gaze target is at an end, so a choice is up to two steps away from it. In 8 trials per distance, choices
+    # are 4 of 16 possible steps away at distance 0, and 12 of 16 at distance 2.
     kinds = ((0, 0, 4), (0, 1, 4), (2, 2, 4), (2, 1, 4))
     rows = table(*(photo(choice, n=3, gaze=0, head=head, times=times) for head, choice, times in kinds))
     is_test_of(more_wrong_with_distance(rows), log(3), sqrt(2 / 3) / 2)
 
 
-def test_gaze_responsiveness_equals_values_by_hand() -> None:
+def test_gaze_responsiveness_equals_values_computed_by_hand_and_uses_a_t_test_if_all_choices_agree() -> None:
     # The head target is the second of two objects. It is chosen in 12 of 16 trials with the eyes on it, else in 4.
     kinds = ((1, 1, 12), (0, 1, 4), (1, 0, 4), (0, 0, 12))
     rows = table(*(photo(choice, gaze=gaze, head=1, times=times) for choice, gaze, times in kinds))
@@ -231,7 +232,7 @@ def test_gaze_responsiveness_equals_values_by_hand() -> None:
 
 
 def heads(*shares: int) -> pl.DataFrame:
-    """Return photos with the head towards the left of three objects, and the head target chosen in n of 32 trials."""
+    """Return photos with the head towards the left of three objects, chosen in n of 32 trials for each gaze target."""
     return table(
         *(
             photo(0, n=3, gaze=gaze, head=0, times=head) + photo(2, n=3, gaze=gaze, head=0, times=32 - head)
@@ -240,7 +241,7 @@ def heads(*shares: int) -> pl.DataFrame:
     )
 
 
-def test_coin_flipping_with_equal_distant_rates_is_eye_head_ambivalent() -> None:
+def test_coin_flipping_with_equal_rates_at_distances_1_and_2_supports_eye_head_ambivalent() -> None:
     # Log odds are ln 3 at distance 0 and -ln 3 at 1 and 2, so both drops are 2 ln 3 with variance 1/3, z = 3.8.
     found = coin_flipping(heads(24, 8, 8))
     assert (found.verdict, found.supports) == (True, "eye-head ambivalent")
@@ -252,7 +253,7 @@ def test_coin_flipping_with_equal_distant_rates_is_eye_head_ambivalent() -> None
     assert found_p == pytest.approx([3 * p, 3 * p, 1.0], rel=1e-4)
 
 
-def test_coin_flipping_with_declining_rates_is_head_dominant_and_with_constant_ones_neither() -> None:
+def test_coin_flipping_supports_head_dominant_for_declining_rates_and_neither_for_constant_rates() -> None:
     # The log odds are ln 3, 0, -ln 3. Neighbors differ by ln 3 with variance 1/6 + 1/8, z = 2.03, p = 0.042, and the
     # adjusted p is 0.084.
     found = coin_flipping(heads(24, 16, 8))
@@ -266,7 +267,7 @@ def test_coin_flipping_with_declining_rates_is_head_dominant_and_with_constant_o
     assert (found.verdict, found.supports) == (False, "neither")
 
 
-def test_supported_and_together_follow_the_rules_of_test_4() -> None:
+def test_supported_and_together_follow_the_decision_rules_of_battery_test_4() -> None:
     drops = [Pair(4, 0, k, 1.0, 0.001) for k in (1, 2, 3)]
     level = [Pair(4, a, b, 0.0, 0.9) for a, b in ((1, 2), (1, 3), (2, 3))]
     assert supported([*drops, *level], 0.05) == "eye-head ambivalent"

@@ -20,7 +20,7 @@ DESIGN = factorial_design()
 SMALL = [one for one in DESIGN if one.view == "front"]
 
 
-def test_equivalence_p_equals_two_one_sided_tests() -> None:
+def test_equivalence_p_equals_the_larger_p_value_of_two_one_sided_t_tests() -> None:
     x = np.random.default_rng(0).normal(0.05, 1.0, 60)
     se = float(x.std(ddof=1) / np.sqrt(60))
     below = stats.ttest_1samp(x, 0.4, alternative="less").pvalue
@@ -44,8 +44,8 @@ def test_at_chance_is_true_only_for_guessing_with_enough_trials() -> None:
     assert refined("gap without head bias", eyes) == "gap without head bias"
 
 
-def test_coin_flipping_of_an_eye_follower_is_not_head_dominant() -> None:
-    """Check with choices near the gaze target, for which the share of the head target falls with the eyes' distance."""
+def test_coin_flipping_of_an_eye_observer_does_not_support_head_dominant() -> None:
+    """Check an observer who chooses objects near the gaze target, and so chooses a distant head target less often."""
     rows = with_measures(simulate(Observer("eye", noise=0.5, stimulus_noise=0.2), DESIGN, prompts=2, seed=1).frame)
     found = coin_flipping(rows)
     pairs = [
@@ -57,7 +57,7 @@ def test_coin_flipping_of_an_eye_follower_is_not_head_dominant() -> None:
     assert found.supports == "neither"
 
 
-def test_coin_flipping_of_a_clear_coin_shows_equality_without_notes() -> None:
+def test_coin_flipping_of_a_coin_observer_with_little_noise_shows_equality_and_has_no_notes() -> None:
     coin = Observer("coin", noise=0.08, stimulus_noise=0.08, lapse=0.2)
     many = coin_flipping(with_measures(simulate(coin, DESIGN, prompts=8, seed=1).frame))
     assert many.supports == "eye-head ambivalent"
@@ -67,8 +67,8 @@ def test_coin_flipping_of_a_clear_coin_shows_equality_without_notes() -> None:
     assert all(pair["p_equal"] > 0.9 for pair in pairs if pair["near"] == 0)
 
 
-def test_notes_state_whether_equality_is_shown() -> None:
-    """Check with clear differences from distance 0 and no significant difference between 1 and 2."""
+def test_notes_state_whether_rates_at_different_distances_are_shown_to_be_equal() -> None:
+    """Check clear differences of distances 1 and 2 from 0, and no significant difference between 1 and 2."""
 
     def note(verdict: Supports, p_equal: float) -> str:
         pairs = [Pair(3, 0, 1, 2.0, 0.01), Pair(3, 0, 2, 2.1, 0.01), Pair(3, 1, 2, 0.1, 0.6, p_equal)]
@@ -80,7 +80,7 @@ def test_notes_state_whether_equality_is_shown() -> None:
     assert note("head-dominant", 0.4) == ""
 
 
-def test_resampled_scenes_are_complete_and_copies_are_separate_scenes() -> None:
+def test_resampled_scenes_have_all_their_photos_and_copies_count_as_separate_scenes() -> None:
     rows = with_measures(simulate(Observer("head"), SMALL, prompts=2).frame)
     sample = resampled_scenes(rows, np.random.default_rng(1))
     assert sample.columns == rows.columns
@@ -94,7 +94,7 @@ def test_resampled_scenes_are_complete_and_copies_are_separate_scenes() -> None:
     assert n_scenes == len(scenes)
 
 
-def test_stability_of_a_clear_type_is_1_and_reproducible() -> None:
+def test_stability_of_a_respondent_with_a_clear_type_is_1_and_reproducible() -> None:
     rows = with_measures(simulate(Observer("eye", noise=0.1, stimulus_noise=0.05, lapse=0.0), SMALL, prompts=1).frame)
     found = stability(rows, "human-level", resamples=5)
     assert (found.resamples, found.types, found.share) == (5, {"human-level": 5}, 1.0)

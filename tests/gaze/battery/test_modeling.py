@@ -48,7 +48,7 @@ def test_model_records_its_formula_and_the_test_of_interactions() -> None:
     assert set(record.coefficients) >= {"intercept", "proximity"}
 
 
-def test_model_drops_a_group_without_variance_and_records_it() -> None:
+def test_model_drops_a_group_without_variance_and_records_the_reason() -> None:
     # The two prompts have equal mean accuracy, and photos differ.
     answers = {"a": "0000", "b": "0001", "c": "1011", "d": "0111", "e": "1111", "f": "0010", "g": "1110", "h": "0100"}
     photos = [
@@ -61,7 +61,7 @@ def test_model_drops_a_group_without_variance_and_records_it() -> None:
     assert record.dropped == ("stimulus_id, prompt_id: singular: prompt_id has zero variance",)
 
 
-def test_model_with_missing_combinations_uses_the_fallback_or_states_the_problem() -> None:
+def test_model_with_missing_combinations_is_fitted_without_interactions_or_states_the_problem() -> None:
     front, left = photo(0, times=9) + photo(1, times=6), photo(1, view="left", times=8) + photo(0, view="left", times=5)
     left_near = photo(0, view="left", proximity=2, times=7) + photo(1, view="left", proximity=2, times=5)
     trials = table(front, left, left_near)
@@ -78,7 +78,7 @@ def test_model_with_missing_combinations_uses_the_fallback_or_states_the_problem
     assert "there are too few photos or they are too similar" in fitted.problem
 
 
-def test_by_stimulus_returns_means_per_photo_and_indicators_returns_dummies() -> None:
+def test_by_stimulus_returns_means_per_photo_and_indicators_returns_dummy_variables() -> None:
     trials = table(photo(0, stimulus_id="a"), photo(1, stimulus_id="a"), photo(1, stimulus_id="b", view="left"))
     photos = by_stimulus(trials, share=pl.col("correct"))
     assert photos.select("stimulus_id", "share", "view").rows() == [("a", 0.5, "front"), ("b", 0.0, "left")]

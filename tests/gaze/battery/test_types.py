@@ -11,7 +11,7 @@ ALL = (True, False, None)
 
 
 def plain(gap: bool | None, subtests: tuple[bool | None, ...], responsive: bool | None, supports: str | None) -> str:
-    """Return the type by the tree of the paper (figures 2 and 3); a missing verdict that is needed means unclear."""
+    """Return the type by the paper's decision tree (figures 2 and 3): unclear if a needed verdict is missing."""
     if gap is None:
         return "unclear"
     if not gap:
@@ -31,7 +31,7 @@ def found(verdict: bool | None, key: Key, supports: str | None = None) -> Findin
     return Finding(verdict=verdict, question=QUESTIONS[key], says="", supports=supports)  # type: ignore[arg-type]
 
 
-def test_type_of_equals_the_tree_of_the_paper_for_all_verdicts() -> None:
+def test_type_of_equals_the_decision_tree_of_the_paper_for_all_combinations_of_verdicts() -> None:
     seen = set()
     for gap, *subtests, responsive in itertools.product(ALL, repeat=6):
         for supports in ("head-dominant", "eye-head ambivalent", "neither", None):
@@ -47,7 +47,7 @@ def test_type_of_equals_the_tree_of_the_paper_for_all_verdicts() -> None:
     assert head_bias(lambda _: None) is None
 
 
-def test_type_table_has_one_matching_row_for_complete_facts_and_one_line_per_rule() -> None:
+def test_type_table_has_one_matching_rule_per_combination_of_verdicts_and_one_markdown_line_per_rule() -> None:
     facts = [ALL[:2], ALL[:2], ALL[:2], ("head-dominant", "eye-head ambivalent", "neither")]
     for fact in itertools.product(*facts):
         wanted = [(rule.gap, rule.bias, rule.responsive, rule.supports) for rule in TABLE]

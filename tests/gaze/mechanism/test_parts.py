@@ -42,7 +42,7 @@ def test_kernel_shape_has_mean_0_and_standard_deviation_1(kernel: Kernel) -> Non
     assert np.allclose((distribution(at + h) - distribution(at - h)) / (2 * h), density(at), atol=1e-5)
 
 
-def test_count_choices_equals_counts_by_hand() -> None:
+def test_count_choices_equals_values_counted_by_hand() -> None:
     of_photo = {"objects": "x+y", "n_objects": 2, "proximity": 1, "view": "front", "gaze": 0, "head": 1}
     other = {"objects": "u+v+w", "n_objects": 3, "proximity": 3, "view": "left", "gaze": 2, "head": None}
     choices = [("a", of_photo, 0), ("a", of_photo, 1), ("a", of_photo, None), ("b", of_photo, 1), ("c", other, 2)]
@@ -62,7 +62,9 @@ def test_count_choices_equals_counts_by_hand() -> None:
 
 @pytest.mark.parametrize("prompts", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
-def test_cue_likelihood_is_a_sum_over_photos_and_its_gradient_equals_differences(kernel: Kernel, prompts: int) -> None:
+def test_cue_likelihood_is_a_sum_over_photos_and_its_gradient_equals_finite_differences(
+    kernel: Kernel, prompts: int
+) -> None:
     data = counted(Observer("coin", noise=0.4), prompts)
     model = CueLikelihood(data, kernel)
     value, gradient = model.value_and_gradient(POINT)
@@ -76,7 +78,7 @@ def test_cue_likelihood_is_a_sum_over_photos_and_its_gradient_equals_differences
     assert np.allclose(gradient, numeric, atol=1e-6 * np.abs(gradient).max())
 
 
-def test_predicted_shares_with_little_noise_equal_values_by_hand() -> None:
+def test_cue_likelihood_predicts_shares_computed_by_hand_if_there_is_little_noise() -> None:
     """Check four objects with the eyes on the first and the head on the last, where little noise makes shares exact."""
     photo = {"configuration": 0, "n_objects": 4, "gaze": 0, "head": 3, "closeness": 0.0, "side": 0.0, "scene": 0}
     data = ChoiceCounts(counts=np.ones((1, 4)), **{name: np.array([value]) for name, value in photo.items()})
@@ -91,7 +93,7 @@ def test_predicted_shares_with_little_noise_equal_values_by_hand() -> None:
     assert np.allclose(shares(1 / 3, 0, 0.2), [0.05, 0.85, 0.05, 0.05])
 
 
-def test_fit_reaches_a_maximum_and_recovers_the_true_parameters() -> None:
+def test_fit_reaches_a_likelihood_maximum_and_recovers_the_true_parameters() -> None:
     data = counted(Observer("compromise", weight=0.6, noise=0.5, stimulus_noise=0.2, lapse=0.1), 4)
     best = fit(CueLikelihood(data, KERNELS[0]), MIXED, POINT)
     gradient = best.model.value_and_gradient(best.parameters)[1]
@@ -111,7 +113,7 @@ def test_profile_interval_ends_where_the_likelihood_ratio_test_rejects() -> None
     assert profile_interval(by_kernel, Q)[1] == 1.0
 
 
-def test_structures_are_not_more_likely_than_the_full_model_and_check_fit_detects_other_choices() -> None:
+def test_fit_structures_are_at_most_as_likely_as_the_full_model_and_check_fit_rejects_a_shift_observer() -> None:
     fitting = fit_structures(fit_kernels(counted(Observer("coin", noise=0.2)))[0])
     assert list(fitting) == [structure.name for structure in STRUCTURES]
     assert all(one.log_likelihood <= fitting["mixed"].log_likelihood + 1e-6 for one in fitting.values())
@@ -124,7 +126,7 @@ def test_structures_are_not_more_likely_than_the_full_model_and_check_fit_detect
 
 
 @pytest.mark.slow
-def test_prompt_spread_pools_equal_prompts_and_finds_a_different_one() -> None:
+def test_prompt_spread_is_small_for_equal_prompts_and_identifies_a_prompt_with_random_responses() -> None:
     rows = simulate(Observer("eye", noise=0.3, lapse=0.2, prompt_spread=0.0), factorial_design(), prompts=6).frame
     fitted = fit_kernels(count_choices(rows))[0]
     same = prompt_spread(rows, fitted, LAPSE)
@@ -145,8 +147,8 @@ SHAPES = [kernel.shape for kernel in KERNELS[:5]]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_angle_likelihood_sums_to_1_and_its_gradient_equals_numeric_derivatives(shape: Shape) -> None:
-    # The directions are all 360, in steps of one degree.
+def test_angle_likelihood_sums_to_1_over_directions_and_its_gradient_equals_finite_differences(shape: Shape) -> None:
+    # These are all 360 directions, in steps of one degree.
     response = (np.arange(-180, 180) + 0.5) / 30
     model = AngleLikelihood(Directions(response, np.full(360, 2.0), np.arange(360)), shape)
     at = np.array([0.4, 0.6, np.log(0.7), 0.0, 0.0, 0.0, 0.2])
@@ -165,7 +167,7 @@ def test_angle_likelihood_sums_to_1_and_its_gradient_equals_numeric_derivatives(
 
 
 def responses(kind: str, noise: float, seed: int = 0, n: int = 400) -> AngleMechanism:
-    """Fit simulated responses whose noise is uniform or contaminated, which no kernel matches exactly."""
+    """Fit simulated responses whose noise is uniform or a contaminated normal, which no kernel matches exactly."""
     draw = np.random.default_rng(seed)
     gaze = draw.uniform(-180, 180, n)
     head = gaze + draw.choice([-75, -45, -20, 0, 20, 45, 75], n)
@@ -197,7 +199,7 @@ def test_fit_angles_identifies_each_kind_of_respondent(kind: str, noise: float, 
         assert found.q.value is None
 
 
-def test_fit_angles_of_opposite_responses_has_kind_none_and_of_invalid_angles_is_an_error() -> None:
+def test_fit_angles_gives_kind_none_for_opposite_responses_and_raises_option_error_for_invalid_angles() -> None:
     found = responses("opposite", 5)
     assert (found.kind, found.fits) == ("none", False)
     some = np.zeros(30)

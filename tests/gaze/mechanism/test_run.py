@@ -19,7 +19,7 @@ from tests.failures import raises
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 0.5, 1.1])
 @pytest.mark.parametrize("cue", ["eye", "head", "compromise", "coin", "guess"])
-def test_fit_mechanism_identifies_each_kind_over_a_wide_range_of_noise(cue: Cue, noise: float) -> None:
+def test_fit_mechanism_identifies_each_kind_of_observer_over_a_wide_range_of_noise(cue: Cue, noise: float) -> None:
     observer = Observer(cue, weight=0.55, noise=noise, stimulus_noise=noise / 3, lapse=0.1)
     found = fit_mechanism(simulate(observer, factorial_design(), prompts=1, seed=5).frame)
     assert found.kind == cue
@@ -33,7 +33,7 @@ def test_fit_mechanism_identifies_each_kind_over_a_wide_range_of_noise(cue: Cue,
         assert found.q.reason
 
 
-def test_fit_mechanism_of_other_behavior_has_kind_none_and_of_too_few_scenes_is_an_error() -> None:
+def test_fit_mechanism_gives_kind_none_for_other_behavior_and_raises_option_error_for_a_single_scene() -> None:
     rows = simulate(Observer("shift", weight=0.6, noise=0.1, stimulus_noise=0.05), factorial_design(), prompts=1).frame
     found = fit_mechanism(rows)
     assert (found.kind, found.fits) == ("none", False)
@@ -65,8 +65,8 @@ def test_fit_mechanism_does_not_depend_on_the_order_of_trials() -> None:
     assert a.w.value == pytest.approx(b.w.value, abs=1e-3)
 
 
-def test_documented_benchmark_identifies_each_mechanism_in_95_percent_of_cases() -> None:
-    """Check the results of benchmarks/gaze_mechanism.py, whose noise has shapes that the kernels do not have."""
+def test_documented_mechanism_benchmark_identifies_each_kind_in_at_least_95_percent_of_cases() -> None:
+    """Check the stored results of benchmarks/gaze_mechanism.py, whose noise has other shapes than the kernels."""
     kept = json.loads((ROOT / "docs/assets/gaze-mechanism.json").read_text(encoding="utf-8"))
     for prompts, n in (("1", 100), ("16", 24)):
         for kind in ("eye", "head", "compromise", "coin", "guess"):
@@ -78,7 +78,7 @@ def test_documented_benchmark_identifies_each_mechanism_in_95_percent_of_cases()
 DESIGN = [one for one in factorial_design() if one.view != "left"]
 
 
-def test_estimate_weights_gives_each_respondent_a_mechanism_or_a_reason_and_needs_trials() -> None:
+def test_estimate_weights_gives_each_respondent_a_mechanism_or_reason_and_without_trials_is_an_error() -> None:
     natural = [one for one in DESIGN if one.head_target is None]
     trials = together(
         [
@@ -108,8 +108,8 @@ def test_estimate_weights_does_not_depend_on_jobs() -> None:
 
 
 @pytest.mark.slow
-def test_weights_curve_of_a_coin_observer_is_flat_at_its_weight() -> None:
-    """Check that a coin with little noise chooses the head with the same probability at each distance."""
+def test_estimate_weights_curve_of_a_coin_observer_equals_its_weight_at_each_distance() -> None:
+    """Check that a coin observer with little noise chooses the head target equally often at each distance."""
     trials = simulate(Observer("coin", weight=0.6, noise=0.1, stimulus_noise=0.05, lapse=0.0), DESIGN, prompts=4)
     (found,) = estimate_weights(trials).respondents
     curve = {(point.n_objects, point.offset): point.head for point in found.mechanism.curve}

@@ -1,4 +1,4 @@
-"""Compute the same models with dense matrices, loops and SciPy's optimizers and integrals."""
+"""Compute mixed models independently, with dense matrices, loops, and SciPy's optimizer and quadrature."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def log_probability(successes: Array, trials: Array, eta: Array) -> float:
 def laplace(
     successes: Array, trials: Array, fixed: Array, labels: Sequence[NDArray[np.int64]], sds: Sequence[float]
 ) -> float:
-    """Return Laplace's approximation from its definition, with explicit columns for all random effects."""
+    """Return the Laplace approximation of the log likelihood, with an explicit matrix column for each random effect."""
     columns = [sd * (label == level) for label, sd in zip(labels, sds, strict=True) for level in np.unique(label)]
     a = np.column_stack(columns).astype(float)
 
@@ -41,7 +41,7 @@ def laplace(
 
 
 def exact(successes: Array, trials: Array, fixed: Array, label: NDArray[np.int64], sd: float) -> float:
-    """Return the marginal log likelihood with one group, with adaptive quadrature for each level."""
+    """Return the marginal log likelihood of a model with one group, by adaptive quadrature for each level."""
     total = 0.0
     for level in np.unique(label):
         here = label == level

@@ -1,5 +1,5 @@
-# Fits what reference_data.py writes with lme4's glmer and emmeans: Rscript reference.R FOLDER OUT.json
-# Tolerances are tightened until the optimizer's own error is far below what is compared.
+# Fit the models that reference_data.py writes, using lme4's glmer and emmeans: Rscript reference.R FOLDER OUT.json
+# The tolerances are so small that the optimizer's error is far below the differences that the tests detect.
 suppressMessages({library(lme4); library(emmeans); library(jsonlite)})
 
 words <- commandArgs(trailingOnly = TRUE)
@@ -30,7 +30,7 @@ fit_one <- function(case) {
   )
   if (length(case$means) > 0) {
     at <- if (length(case$at) > 0) case$at else list()
-    # What is a factor only in the formula is a number in the grid.
+    # A variable that is a factor only in the formula is a number in the table, so its values must be listed in `at`.
     for (name in case$means) if (is.numeric(table[[name]]) && is.null(at[[name]])) at[[name]] <- sort(unique(table[[name]]))
     means <- if (length(at) > 0) emmeans(fit, case$means, at = at, data = table) else emmeans(fit, case$means, data = table)
     found$means <- plain(confint(means))

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Case:
-    """Hold a table and the model to fit to it."""
+    """A table and the model to fit to it."""
 
     table: pl.DataFrame
     terms: tuple[str, ...]
@@ -169,7 +169,7 @@ _BINARY: dict[str, tuple[Any, ...]] = {
         _THREE,
         {"terms": ("proximity",)},
     ),
-    # Stimuli almost determine the response.
+    # The stimulus almost determines the response.
     "wide": (
         {"seed": 7, "stimuli": 150, "prompts": 16, "sds": (3.0, 0.3, 0.0)},
         lambda view, proximity, distance: 0.3 + 0.4 * distance,

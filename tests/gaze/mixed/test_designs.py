@@ -1,4 +1,4 @@
-"""Test the columns of fixed effects against loops over rows."""
+"""Test the design matrix of fixed effects against loops over rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TABLE = pl.DataFrame(
 )
 
 
-def test_design_has_an_intercept_and_columns_that_equal_a_plain_loop() -> None:
+def test_design_matrix_has_an_intercept_and_columns_equal_to_those_from_a_loop_over_rows() -> None:
     found = design(TABLE)
     assert found.names == ("intercept",)
     np.testing.assert_array_equal(found.matrix, np.ones((10, 1)))
@@ -38,7 +38,7 @@ def test_design_has_an_intercept_and_columns_that_equal_a_plain_loop() -> None:
     np.testing.assert_allclose(found.matrix, np.array(expected, dtype=float))
 
 
-def test_design_expands_interactions_to_products_without_repeated_terms_and_orders_levels_by_enum() -> None:
+def test_design_expands_interactions_to_distinct_products_and_orders_levels_like_the_enum() -> None:
     found = design(TABLE.vstack(TABLE.with_columns(pl.col("view").reverse())), ["view*hint"])
     assert found.names[-2:] == ("view[left]:hint[True]", "view[right]:hint[True]")
     np.testing.assert_array_equal(found.matrix[:, -2], found.matrix[:, 1] * found.matrix[:, 3])
@@ -69,7 +69,7 @@ def test_design_rows_applies_the_original_centering_to_new_rows() -> None:
     ],
 )
 def test_design_with_invalid_terms_is_an_error(terms: list[str], code: str) -> None:
-    # No row has the levels y and v.
+    # No row has both level y of a and level v of b.
     table = TABLE.with_columns(a=pl.Series(list("xxyyxxxyyx")), b=pl.Series(list("uvuuvvuuuu")))
     with raises(OptionError, code):
         design(table, terms)

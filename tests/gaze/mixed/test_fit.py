@@ -1,6 +1,6 @@
 """Test that fits are maxima of the Laplace likelihood, do not depend on irrelevant changes, and report failures.
 
-The likelihood is compared with its definition and exact integrals, and its gradient with differences.
+The likelihood is compared with its definition and with exact integrals, and its gradient with finite differences.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def plain_value(table: pl.DataFrame, y: Array, parameters: Array) -> float:
     return plain.laplace(y, np.ones(len(y)), fixed, labels, [abs(parameters[0]), abs(parameters[1])])
 
 
-class TestMaximum:
-    def test_fit_is_a_local_maximum_and_covariance_is_the_inverse_hessian(self) -> None:
+class TestFitMaximum:
+    def test_fit_is_a_local_maximum_of_the_likelihood_and_its_covariance_is_the_inverse_hessian(self) -> None:
         table, y = synthetic(1, stimuli=12, prompts=4)
         found = fit_two(table, y)
         at = np.array([found.sds["stimulus"], found.sds["prompt"], *found.coefficients])
@@ -81,7 +81,7 @@ class TestMaximum:
         assert found.log_likelihood == pytest.approx(expected)
         assert (found.sds, found.converged, found.singular) == ({}, True, False)
 
-    def test_effects_are_the_modes_of_the_integrand(self) -> None:
+    def test_fit_effects_are_the_conditional_modes_of_the_random_effects(self) -> None:
         table, y = synthetic(4)
         found = fit_two(table, y)
         effects = {name: found.effects(name) for name in ("stimulus", "prompt")}
@@ -98,10 +98,12 @@ class TestMaximum:
 SIGNS = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 
 
-class TestWhatDoesNotMatter:
+class TestFitInvariance:
     @given(seed=st.integers(0, 10**6), shift=st.floats(-2, 2))
     @settings(max_examples=15, deadline=None)
-    def test_fit_of_reordered_shifted_or_swapped_answers_changes_as_expected(self, seed: int, shift: float) -> None:
+    def test_fit_ignores_row_order_and_an_offset_shifts_its_intercept_and_swapped_answers_flip_its_signs(
+        self, seed: int, shift: float
+    ) -> None:
         table, y = synthetic(seed, stimuli=15, prompts=4)
         usual = fit_two(table, y)
         order = np.random.default_rng(seed).permutation(len(y))
@@ -126,7 +128,7 @@ class TestWhatDoesNotMatter:
         each = np.concatenate([np.arange(m) < k for m, k in zip(trials, successes, strict=True)]).astype(float)
         same_fit(one, fit_two(several, each), but=one.data.constant)
 
-    def test_fit_scales_with_the_unit_of_a_numeric_variable(self) -> None:
+    def test_fit_of_a_rescaled_and_shifted_variable_scales_its_coefficient_and_keeps_the_likelihood(self) -> None:
         table, y = synthetic(5)
         usual = fit_two(table, y)
         tiny = fit_two(table.with_columns(pl.col("x") * 1e-5 + 3), y)
@@ -143,9 +145,9 @@ def same_fit(one: Fit, other: Fit, *, but: float = 0.0) -> None:
         np.testing.assert_allclose(one.standard_errors, other.standard_errors, rtol=1e-2)
 
 
-class TestWhatGoesWrong:
+class TestFitFailures:
     def test_fit_of_a_group_without_variance_is_singular(self) -> None:
-        """Check answers with as many yes as no per stimulus, so that intercepts vary less than by chance."""
+        """Check answers with as many yes as no per stimulus, so that the shares of yes vary less than by chance."""
         table, _ = synthetic(6, stimuli=40)
         found = fit_two(table, np.tile([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], 40))
         assert found.sds["stimulus"] == 0
@@ -160,7 +162,7 @@ class TestWhatGoesWrong:
         assert not alone.converged
         assert "x" in alone.message
 
-    def test_fit_of_identical_answers_or_of_group_levels_that_determine_them_does_not_converge(self) -> None:
+    def test_fit_of_answers_that_are_identical_or_determined_by_group_levels_does_not_converge(self) -> None:
         table, _ = synthetic(8)
         for y in (np.zeros(150), np.ones(150)):
             for found in (fit_two(table, y), fit(y, design(table))):
@@ -187,7 +189,7 @@ class TestWhatGoesWrong:
         with raises(OptionError, where):
             fit(**usual | changed)
 
-    def test_unknown_group_or_column_of_a_fit_is_an_error(self) -> None:
+    def test_fit_effects_or_coefficient_of_an_unknown_name_is_an_error(self) -> None:
         found = fit_two(*synthetic(11))
         for get, name in ((found.effects, "objects"), (found.coefficient, "view")):
             with raises(OptionError, "unknown-name"):
@@ -218,7 +220,9 @@ SDS = st.lists(st.floats(0, 3), min_size=3, max_size=3)
 
 @given(seed=st.integers(0, 10**6), sizes=SIZES, sds=SDS)
 @settings(max_examples=examples(30), deadline=None)
-def test_likelihood_equals_its_definition(seed: int, sizes: tuple[int, ...], sds: list[float]) -> None:
+def test_likelihood_equals_the_laplace_approximation_computed_with_dense_matrices(
+    seed: int, sizes: tuple[int, ...], sds: list[float]
+) -> None:
     data = drawn(seed, sizes=sizes)
     theta, beta = np.array(sds[: len(sizes)]), np.array([0.3, -0.5])
     value, _ = Likelihood(data)(theta, beta)
@@ -241,7 +245,7 @@ def test_likelihood_gradient_equals_finite_differences(seed: int, sizes: tuple[i
     np.testing.assert_allclose(slope, central, atol=1e-4)
 
 
-def test_likelihood_is_even_and_flat_at_zero_group_variance() -> None:
+def test_likelihood_is_symmetric_in_the_sign_of_a_group_sd_and_its_gradient_is_0_at_sd_0() -> None:
     data = drawn(3)
     beta = np.array([0.2, 0.1])
     value, slope = Likelihood(data)(np.array([0.8, 0.0]), beta)
@@ -254,7 +258,7 @@ def test_likelihood_is_even_and_flat_at_zero_group_variance() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sd", [0.3, 1.0, 2.0])
-def test_likelihood_is_close_to_the_exact_integral(sd: float) -> None:
+def test_laplace_likelihood_is_close_to_the_exact_integral(sd: float) -> None:
     """Check that the error per level is small and shrinks as the number of answers per level grows."""
     errors = []
     for repeats in (4, 16, 64):
@@ -270,7 +274,7 @@ def test_likelihood_is_close_to_the_exact_integral(sd: float) -> None:
     assert sd < 1 or errors[2] < errors[0] / 2
 
 
-def test_information_equals_that_of_the_weighted_linear_model() -> None:
+def test_likelihood_information_equals_the_information_of_the_weighted_linear_model() -> None:
     data = drawn(5)
     theta, beta = np.array([0.7, 0.4]), np.array([0.1, 0.2])
     likelihood = Likelihood(data)
@@ -280,6 +284,6 @@ def test_information_equals_that_of_the_weighted_linear_model() -> None:
     w = data.trials * expit(eta) * expit(-eta)
     levels = [(0, level) for level in range(7)] + [(1, level) for level in range(4)]
     a = np.column_stack([theta[group] * (data.codes[group] == level) for group, level in levels])
-    # A linear model with these weights has this covariance, and the information is based on its inverse.
+    # The linear mixed model with these weights has this covariance; the information uses the inverse of the covariance.
     covariance = np.diag(1 / w) + a @ a.T
     np.testing.assert_allclose(found, data.matrix.T @ np.linalg.solve(covariance, data.matrix), rtol=1e-8)

@@ -21,7 +21,7 @@ VIEWS = ("front", "left", "right")
 
 @pytest.fixture(scope="module")
 def found() -> Fit:
-    """Return a fit to synthetic answers with factors, numbers and an offset."""
+    """Return a fit to synthetic answers with factors, numeric variables and an offset."""
     draw = np.random.default_rng(4)
     n = 600
     stimulus = draw.integers(40, size=n)
@@ -53,7 +53,7 @@ def means_of(found: Fit) -> tuple[float, float]:
     return found.design.variables["proximity"].mean, found.design.variables["distance"].mean
 
 
-def test_marginal_means_of_a_factor(found: Fit) -> None:
+def test_marginal_means_of_a_factor_equal_averages_over_hand_computed_grid_rows(found: Fit) -> None:
     means = marginal_means(found, ["view"])
     proximity, distance = means_of(found)
     for i, view in enumerate(VIEWS):
@@ -68,7 +68,7 @@ def test_marginal_means_of_a_factor(found: Fit) -> None:
         assert means.table["response"][i] == pytest.approx(expit(estimate))
 
 
-def test_marginal_means_of_a_factor_and_a_numeric_variable(found: Fit) -> None:
+def test_marginal_means_of_a_factor_and_a_numeric_variable_equal_averages_for_each_combination(found: Fit) -> None:
     means = marginal_means(found, ["proximity", "view"], offset=0.0, level=0.9)
     _, distance = means_of(found)
     grid = list(itertools.product((1.0, 2.0, 3.0), VIEWS))
@@ -80,7 +80,7 @@ def test_marginal_means_of_a_factor_and_a_numeric_variable(found: Fit) -> None:
     np.testing.assert_allclose(reach, norm.ppf(0.95) * means.table["se"])
 
 
-def test_marginal_means_at_given_values_or_without_factors(found: Fit) -> None:
+def test_marginal_means_use_values_given_with_at_and_return_one_overall_mean_without_factors(found: Fit) -> None:
     means = marginal_means(found, ["age", "view"], at={"age": [0.0, 1.0], "proximity": [2.0]}, offset=0.0)
     assert means.table["age"].to_list() == [0.0] * 3 + [1.0] * 3
     rise = means.table["estimate"][3] - means.table["estimate"][0]
@@ -92,7 +92,7 @@ def test_marginal_means_at_given_values_or_without_factors(found: Fit) -> None:
     assert means.labels == ("all",)
 
 
-def test_pairwise_returns_differences_with_errors_and_adjusted_p(found: Fit) -> None:
+def test_pairwise_returns_differences_with_standard_errors_and_holm_adjusted_p_values(found: Fit) -> None:
     means = marginal_means(found, ["view"])
     differences = pairwise(means, adjust="none")
     assert differences.select("first", "second").rows() == list(itertools.combinations(VIEWS, 2))
@@ -121,7 +121,7 @@ def test_pairwise_tukey_adjustment_equals_scipy_tukey_hsd() -> None:
         assert adjusted["low"][i] == pytest.approx(expected.confidence_interval().low[a, b], abs=2e-4)
 
 
-def test_slopes_overall_and_by_factor(found: Fit) -> None:
+def test_slopes_by_factor_equal_differences_of_design_rows_and_the_overall_slope_is_their_mean(found: Fit) -> None:
     _, distance = means_of(found)
     by_view = slopes(found, "proximity", ["view"])
     for i, view in enumerate(VIEWS):
@@ -167,8 +167,8 @@ def test_slopes_and_pairwise_with_invalid_arguments_are_errors(found: Fit) -> No
         pairwise(marginal_means(found, ["view"]), adjust="scheffe")  # type: ignore[arg-type]
 
 
-def test_marginal_means_with_cov_keep_average_over_both_values_of_a_binary_number() -> None:
-    """Check three trials at 0 per trial at 1: the mean is 0.25, but emmeans weights 0 and 1 equally by default."""
+def test_marginal_means_with_cov_keep_2_give_both_values_of_a_binary_variable_equal_weight() -> None:
+    """Check a variable that is 0 in 3 of 4 trials: its mean is 0.25, but emmeans by default weights 0 and 1 equally."""
     table = pl.DataFrame({"view": ["front", "left"] * 40, "hint": [0, 0, 0, 0, 0, 0, 1, 1] * 10})
     answers = np.random.default_rng(0).integers(0, 2, len(table))
     fitted = fit(answers, design(table, ["view*hint"]))
@@ -178,5 +178,5 @@ def test_marginal_means_with_cov_keep_average_over_both_values_of_a_binary_numbe
     for means, hint in ((at_mean, 0.25), (kept, 0.5)):
         assert means.table["estimate"][0] == pytest.approx(b[0] + b[1] / 2 + (b[2] + b[3] / 2) * hint)
     assert marginal_means(fitted, cov_keep=1).table.equals(at_mean.table)
-    # The slope of a number does not average over its own values.
+    # The slope with respect to a variable does not average over values of the variable itself.
     assert slopes(fitted, "hint", cov_keep=2).equals(slopes(fitted, "hint"))

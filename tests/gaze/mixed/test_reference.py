@@ -46,7 +46,7 @@ def array(values: object) -> Array:
     return np.atleast_1d(np.asarray(values, dtype=float))
 
 
-def test_reference_has_results_for_all_cases() -> None:
+def test_reference_json_has_results_for_all_cases_of_reference_data() -> None:
     assert REFERENCE.keys() == CASES.keys()
 
 
@@ -65,7 +65,7 @@ def test_fit_agrees_with_lme4(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, found in REFERENCE.items() if "means" in found])
-class TestMeans:
+class TestMarginalMeans:
     def test_marginal_means_agree_with_emmeans(self, name: str) -> None:
         given, expected = case(name), REFERENCE[name]["means"]
         means = marginal_means(ours(name), given.means, at=given.at).table
@@ -119,7 +119,7 @@ def test_likelihood_ratio_agrees_with_lme4() -> None:
     assert test.p == pytest.approx(chi2.sf(expected, 3), abs=1e-4)
 
 
-def test_choose_drops_the_singular_group_and_keeps_the_others() -> None:
+def test_choose_drops_a_group_with_zero_variance_and_keeps_groups_with_variance() -> None:
     chosen = choose(**arguments("singular"))
     assert chosen.groups == ("stimulus", "prompt")
     assert chosen.fit.log_likelihood == pytest.approx(REFERENCE["singular"]["log_likelihood"], abs=1e-3)
@@ -133,7 +133,7 @@ def test_choose_drops_the_singular_group_and_keeps_the_others() -> None:
     assert kept.fit is kept.full
 
 
-def test_wald_statistics_agree_with_lme4() -> None:
+def test_fit_wald_z_p_values_and_intervals_agree_with_lme4() -> None:
     found = ours("two groups")
     errors = np.array(REFERENCE["two groups"]["standard_errors"])
     z = np.array(list(REFERENCE["two groups"]["coefficients"].values())) / errors

@@ -27,7 +27,7 @@ def crossed(seed: int, stimulus_sd: float, prompt_sd: float, answers: int = 8) -
     return {"y": y, "design": design(pl.DataFrame({"x": x}), ["x"]), "groups": {"prompt": prompt, "stimulus": stimulus}}
 
 
-def test_choose_drops_only_a_group_without_variance() -> None:
+def test_choose_drops_only_groups_without_variance() -> None:
     chosen = choose(**crossed(0, 1.0, 0.8))
     assert (chosen.groups, chosen.dropped) == (("prompt", "stimulus"), ())
     arguments = crossed(1, 1.0, 0.0)
@@ -44,7 +44,7 @@ def test_choose_drops_only_a_group_without_variance() -> None:
 
 
 def test_choose_without_any_group_variance_or_for_identical_answers_returns_the_fit_without_groups() -> None:
-    # With as many yes as no per stimulus, the variance is lower than by chance.
+    # With as many yes as no for each stimulus, the shares of yes vary less than by chance.
     arguments = crossed(2, 0.0, 0.0) | {"y": np.tile([0.0, 1.0], 200)}
     arguments["groups"] = {"stimulus": arguments["groups"]["stimulus"]}
     chosen = choose(**arguments)
@@ -82,7 +82,7 @@ def test_likelihood_ratio_p_is_uniform_under_the_null_hypothesis() -> None:
     assert kstest(values, "uniform").pvalue > 0.01
 
 
-def test_likelihood_ratio_of_incomparable_fits_is_an_error() -> None:
+def test_likelihood_ratio_of_fits_of_different_answers_or_of_the_same_fit_is_an_error() -> None:
     arguments = crossed(5, 1.0, 0.5)
     found = fit(**arguments)
     for smaller in (fit(**arguments | {"y": 1 - arguments["y"]}), found):

@@ -44,7 +44,7 @@ def written(folder: Path, data: object) -> Path:
     return path
 
 
-def test_read_coco_returns_boxes_by_image_without_crowds(tmp_path: Path) -> None:
+def test_read_coco_returns_boxes_by_image_and_skips_crowd_annotations(tmp_path: Path) -> None:
     assert dict(read_coco(written(tmp_path, FILE))) == {
         "match/000001": (
             FileBox((10.5, 20, 40.5, 60), "sports ball", 1.0, (1280, 720)),
@@ -55,7 +55,7 @@ def test_read_coco_returns_boxes_by_image_without_crowds(tmp_path: Path) -> None
 
 
 def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
-    """Return the file with one entry replaced or removed."""
+    """Return the content of `FILE` with one entry replaced, or removed if `value` is None."""
     data = deepcopy(FILE)
     *way, last = steps
     into: Any = data
@@ -89,7 +89,9 @@ def broken(*steps: Any, value: Any = None) -> dict[str, Any]:
         (broken("annotations", 1, "score", value=50), f"{SECOND}.score", "50"),
     ],
 )
-def test_read_coco_with_an_invalid_field_names_the_field(tmp_path: Path, data: object, where: str, found: str) -> None:
+def test_read_coco_with_an_invalid_field_raises_an_error_that_names_the_field(
+    tmp_path: Path, data: object, where: str, found: str
+) -> None:
     path = written(tmp_path, data)
     with raises(InputError, where) as caught:
         read_coco(path)
@@ -156,7 +158,7 @@ def test_read_coco_converts_keypoints_to_poses(tmp_path: Path, fields: dict[str,
     assert (player.keypoints and player.keypoints[0]) == first
 
 
-def test_image_view_transforms_keypoints_and_clears_those_outside() -> None:
+def test_image_view_transforms_keypoints_and_sets_those_outside_the_window_to_zero() -> None:
     keypoints = ((560.0, 290.0, 0.5), (100.0, 290.0, 0.5), *[(600.0, 300.0, 0.0)] * 15)
     box = VIEW.box(FileBox((60, 290, 960, 790), "0", keypoints=keypoints), "player")
     assert box.keypoints == ((160, 80, 0.5), *[(0, 0, 0)] * 16)

@@ -34,7 +34,9 @@ def test_read_yolo_returns_the_written_boxes(tmp_path: Path, rows: list[tuple[fl
 
 
 @pytest.mark.parametrize("first_pixel", [0, 1])
-def test_read_mot_returns_the_expected_boxes(tmp_path: Path, first_pixel: int) -> None:
+def test_read_mot_with_either_first_pixel_number_groups_boxes_by_frame_and_shifts_corners(
+    tmp_path: Path, first_pixel: int
+) -> None:
     path = tmp_path / "gt.txt"
     path.write_text(
         "1,7,11,21,40,80,1,1,0.9\n"
@@ -83,7 +85,7 @@ VALID = {read_yolo: "32 0.2 0.2 0.1 0.1 0.5 7", read_mot_1: "1,7,11,21,40,80,1"}
         (read_mot_1, "1,7,11,21,40,80,1,ball", "class", "'ball'"),
     ],
 )
-def test_read_yolo_and_read_mot_with_an_invalid_line_name_line_and_field(
+def test_read_yolo_and_read_mot_with_an_invalid_line_raise_an_error_that_names_line_and_field(
     tmp_path: Path, read: Callable[[Path], object], line: str, field: str, found: str
 ) -> None:
     path = tmp_path / "boxes.txt"
@@ -97,7 +99,7 @@ def test_read_yolo_and_read_mot_with_an_invalid_line_name_line_and_field(
 
 @pytest.mark.parametrize("read", [read_yolo, read_mot_1])
 @pytest.mark.parametrize(("content", "where"), [(None, "missing-file:file"), (b"\xff\xfe0 1", "unreadable-file:file")])
-def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_is_an_error(
+def test_read_yolo_and_read_mot_of_a_missing_or_binary_file_raise_input_error(
     tmp_path: Path, read: Callable[[Path], object], content: bytes | None, where: str
 ) -> None:
     path = tmp_path / "boxes.txt"

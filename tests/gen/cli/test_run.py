@@ -65,7 +65,7 @@ def test_gen_run_without_accepted_items_exits_with_status_1(config: Path, tmp_pa
     assert done.stderr.splitlines()[-1] == "no item passed all stages; the counts above show which stage rejected them"
 
 
-def test_gen_run_with_a_configuration_and_the_demo_exits_with_status_2() -> None:
+def test_gen_run_with_a_configuration_and_the_demo_option_exits_with_status_2() -> None:
     done = spotball("gen", "run", "c.toml", "--demo", "--out", "x")
     assert (done.returncode, done.stdout, codes(done.stderr)) == (2, "", ["conflicting-options"])
     assert not Path("x").exists()

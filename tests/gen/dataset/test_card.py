@@ -45,7 +45,7 @@ def scene(name: str, sport: str = "soccer", **fields: Any) -> Scene:
 
 
 class TestStatistics:
-    def test_statistics_equal_a_hand_calculation_and_are_none_without_labels(self) -> None:
+    def test_table_1_equals_a_hand_calculation_and_statistics_are_none_without_labels(self) -> None:
         assert set(table_1([scene("1")]).values()) == {None}
         assert difficulty([scene("1")])["in_center"] is None
         scenes = [
@@ -66,7 +66,7 @@ class TestStatistics:
         assert ball_map(scenes)[:3].tolist() == [0.5, 0.5, 0]
         assert player_map(scenes)[:2].tolist() == [0.5, 0]
 
-    def test_positions_picture_states_ball_and_player_shares(self) -> None:
+    def test_positions_picture_states_ball_and_player_shares_per_cell(self) -> None:
         scenes = {"a<b": [scene("1", "a<b", ball_cells=["A1"], players=[(64, 0, 96, 60)])]}
         assert {"A1: 100.0%", "A2: 50.0%", "a<b, 1 image"} <= set(ET.fromstring(positions.picture(scenes)).itertext())
 
@@ -90,7 +90,7 @@ class TestSplit:
             assert videos & train
             assert bool(videos & test) == (len(videos) > 1)
 
-    def test_split_puts_a_fifth_in_test_and_depends_only_on_the_seed(self) -> None:
+    def test_split_puts_a_fifth_of_images_in_the_test_part_and_depends_only_on_the_seed(self) -> None:
         scenes = [scene(f"v{n // 10}-{n % 10:09d}") for n in range(300)]
         once, reverse, other = split(scenes, seed=0), split(scenes[::-1], seed=0), split(scenes, seed=1)
         assert len(once["test"]["images"]) == 60
@@ -98,7 +98,7 @@ class TestSplit:
 
 
 class TestCard:
-    def test_card_and_checksums_describe_the_dataset(self, made: Path) -> None:
+    def test_card_json_and_checksums_of_a_generated_dataset_agree_with_its_files(self, made: Path) -> None:
         found = files(made)
         sums = dict(reversed(line.split("  ")) for line in found["checksums.sha256"].decode().splitlines())
         assert sums == {n: hashlib.sha256(d).hexdigest() for n, d in found.items() if n != "checksums.sha256"}
@@ -141,7 +141,7 @@ class TestCard:
 
 
 def instances(folder: Path) -> list[dict[str, Any]]:
-    """Return the annotations of the parts of a COCO export."""
+    """Return the parsed annotation files of a COCO export: of the training part, then of the test part."""
     return [json.loads((folder / f"annotations/instances_{part}.json").read_text()) for part in ("train", "test")]
 
 
@@ -179,7 +179,7 @@ class TestExports:
             assert len(set(ids)) == len(ids)
         assert seen == 12
 
-    def test_export_coco_has_keypoints_of_posed_players_only(self, made: Path, tmp_path: Path) -> None:
+    def test_export_coco_has_keypoints_only_for_players_with_a_pose(self, made: Path, tmp_path: Path) -> None:
         copy = shutil.copytree(made, tmp_path / "posed")
         scenes = [one.with_keypoints([None, None]) for one in read_scenes(copy / "scenes.jsonl")]
         poses = [[[box[0], box[1], 0.5], *[[0, 0, 0]] * 15, [box[2], box[3], 1]] for box in scenes[0].boxes.tolist()]
@@ -234,7 +234,7 @@ class TestExports:
             if "sha256" in file:
                 assert hashlib.sha256((folder / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
 
-    def test_export_readme_states_unknown_licenses_and_that_videos_are_split_by_shot(
+    def test_export_readme_lists_nonstandard_licenses_and_states_that_videos_are_split_by_shot(
         self, made: Path, tmp_path: Path
     ) -> None:
         copy = shutil.copytree(made, tmp_path / "copy")
@@ -269,7 +269,7 @@ class TestExports:
             export(tmp_path / "bare", format, tmp_path / "to")
         assert not (tmp_path / "to").exists()
 
-    def test_export_with_ball_in_another_format_or_to_an_existing_folder_is_an_error(
+    def test_export_with_the_ball_to_parquet_or_to_a_folder_with_other_files_is_an_error(
         self, made: Path, tmp_path: Path
     ) -> None:
         with raises(OptionError, "conflicting-options:--with-ball"):

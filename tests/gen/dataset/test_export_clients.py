@@ -32,7 +32,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Exports:
-    """A dataset and the folder of its exports; `parts` are the images per part."""
+    """A dataset and the folder of its exports; `parts` has the image names of each part of the split."""
 
     made: Path
     folder: Path
@@ -79,14 +79,18 @@ def check_rows(rows: Any, exports: Exports) -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "imagefolder"])
-def test_datasets_loads_the_exported_folder(format: str, datasets: Any, exports: Exports, tmp_path: Path) -> None:
+def test_datasets_library_loads_both_parts_of_an_exported_folder(
+    format: str, datasets: Any, exports: Exports, tmp_path: Path
+) -> None:
     loaded = datasets.load_dataset(str(exports.folder / format), cache_dir=str(tmp_path))
     for part, images in exports.parts.items():
         assert [f"{row['sport']}/{row['id']}" for row in loaded[part]] == images
         check_rows(loaded[part], exports)
 
 
-def test_datasets_decodes_images_of_single_parquet_files(datasets: Any, exports: Exports, tmp_path: Path) -> None:
+def test_datasets_library_decodes_images_of_single_parquet_files_without_the_readme(
+    datasets: Any, exports: Exports, tmp_path: Path
+) -> None:
     """Check that the files contain their features, so that the README is not needed."""
     files = str(exports.folder / "parquet/data/test-*.parquet")
     rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
@@ -96,7 +100,9 @@ def test_datasets_decodes_images_of_single_parquet_files(datasets: Any, exports:
     assert next(iter(datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)))["image"].size
 
 
-def test_datasets_loads_the_export_with_its_imagefolder_loader(datasets: Any, exports: Exports, tmp_path: Path) -> None:
+def test_datasets_library_loads_the_export_with_its_imagefolder_loader(
+    datasets: Any, exports: Exports, tmp_path: Path
+) -> None:
     folder = str(exports.folder / "imagefolder")
     loaded = datasets.load_dataset("imagefolder", data_dir=folder, cache_dir=str(tmp_path))
     assert {part: len(rows) for part, rows in loaded.items()} == exports.sizes
@@ -104,7 +110,7 @@ def test_datasets_loads_the_export_with_its_imagefolder_loader(datasets: Any, ex
 
 
 @pytest.mark.parametrize("folder", ["coco", "coco-with-ball"])
-def test_pycocotools_reads_boxes_and_outlines(folder: str, exports: Exports) -> None:
+def test_pycocotools_reads_boxes_and_outlines_of_a_coco_export(folder: str, exports: Exports) -> None:
     coco = library("pycocotools.coco")
     from shapely import Polygon
 
@@ -132,7 +138,9 @@ def test_pycocotools_reads_boxes_and_outlines(folder: str, exports: Exports) -> 
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_mlcroissant_validates_and_loads(format: str, exports: Exports) -> None:
+def test_mlcroissant_validates_and_loads_the_croissant_file_of_each_export_format(
+    format: str, exports: Exports
+) -> None:
     metadata = library("mlcroissant").Dataset(jsonld=str(exports.folder / format / "croissant.json"))
     issues = metadata.metadata.ctx.issues
     assert not issues.errors
@@ -153,7 +161,7 @@ def test_mlcroissant_validates_and_loads(format: str, exports: Exports) -> None:
             assert np.array_equal(np.asarray(record["items/image"]), decoded(exports.made / str(scene.path)))
 
 
-def test_mlcroissant_notices_a_changed_file(exported: Path, tmp_path: Path) -> None:
+def test_mlcroissant_raises_an_error_if_an_exported_file_was_changed(exported: Path, tmp_path: Path) -> None:
     mlcroissant = library("mlcroissant")
     copy = shutil.copytree(exported / "coco", tmp_path / "coco")
     with (copy / "annotations/instances_train.json").open("a") as file:

@@ -53,7 +53,7 @@ def test_run_that_is_killed_and_resumed_gives_the_same_dataset(config: Path, who
     assert outcomes == (None, None, "finished")
 
 
-def test_card_agrees_with_the_scenes(whole: Path) -> None:
+def test_dataset_card_agrees_with_the_scenes(whole: Path) -> None:
     card = json.loads((whole / "card.json").read_text(encoding="utf-8"))
     scenes = read_scenes(whole / "scenes.jsonl")
     assert {sport: sum(scene.sport == sport for scene in scenes) for sport in SPORTS} == card["items"]

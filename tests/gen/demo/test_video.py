@@ -75,17 +75,17 @@ def test_ball_is_in_most_frames_and_moves_without_jumps(sport: str) -> None:
     assert np.linalg.norm(np.diff(centers, axis=0), axis=1).max() < 0.1 * WIDTH
 
 
-def test_longer_play_with_the_same_seed_starts_like_the_shorter_one() -> None:
+def test_play_with_the_same_seed_starts_the_same_at_any_duration() -> None:
     short, long = (Play(Shot("play", seconds, 9), LOOKS["synthetic-soccer"], WIDTH, HEIGHT) for seconds in (3, 30))
     assert [short.at(time) for time in (0, 1, 2.9)] == [long.at(time) for time in (0, 1, 2.9)]
 
 
-def test_shots_include_every_kind_and_one_replay() -> None:
+def test_shots_include_every_kind_of_shot_and_one_replay() -> None:
     parts = shots(0)
     assert {shot.kind for shot in parts} == {"title", "play", "no ball", "two balls"}
     again = [shot for shot in parts if shot.kind == "play"]
     assert len({shot.seed for shot in again}) == len(again) - 1
     starts = np.cumsum([0, *(shot.seconds for shot in parts)])
     first, last = (i for i, shot in enumerate(parts) if shot.seed == parts[-1].seed)
-    # At 1 frame per second, the replay yields the same frames only if the two are whole seconds apart.
+    # At 1 frame per second, the replay has the same frames only if it starts whole seconds after the original shot.
     assert (starts[last] - starts[first]) % 1 == 0

@@ -14,7 +14,7 @@ Frame = NDArray[np.uint8]
 
 
 def cuts_of_pyscenedetect(frames: list[Frame], ratio: float, least: float) -> list[int]:
-    """Return the frames that PySceneDetect's detector considers as cuts."""
+    """Return the numbers of the frames at which PySceneDetect's detector finds cuts."""
     detector = AdaptiveDetector(adaptive_threshold=ratio, min_content_val=least, min_scene_len=5, window_width=2)
     found = [
         # PySceneDetect reads BGR.

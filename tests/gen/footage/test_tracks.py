@@ -13,7 +13,7 @@ TIMES = [number / 4 - 1 for number in range(9)]
 
 
 def path(x: float, y: float, right: float, down: float, gravity: float = 0.0) -> list[tuple[float, float] | None]:
-    """Return the position of a ball at each time."""
+    """Return the position of a ball at each of `TIMES`."""
     return [(x + right * time, y + down * time + gravity * time**2 / 2) for time in TIMES]
 
 
@@ -26,7 +26,7 @@ def frames(*paths: list[tuple[float, float] | None], score: float = 0.8) -> list
 
 
 def of_center(tracks: list[Track], number: int = 0) -> Track:
-    """Return the track that contains a detection of the middle frame."""
+    """Return the track that contains the detection with this number in the middle frame."""
     (found,) = (track for track in tracks if (4, number) in track.places)
     return found
 
@@ -55,7 +55,7 @@ def test_link_keeps_crossing_balls_and_a_single_false_detection_in_separate_trac
     assert all({number for _, number in track.places} in ({0}, {1}) for track in tracks)
 
 
-def test_link_continues_a_track_after_missed_frames_and_one_point_has_no_velocity() -> None:
+def test_link_continues_a_track_after_missed_frames_and_a_track_of_one_point_has_no_velocity() -> None:
     points = path(200, 150, 160, 20)
     points[2] = points[3] = points[6] = None
     (track,) = link(TIMES, frames(points), MODEL)

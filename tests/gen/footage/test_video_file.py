@@ -57,7 +57,7 @@ def blots(seed: int) -> Pixels:
 @pytest.mark.parametrize("start", [0, 250])
 @pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
 @pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "mov", "ts"])
-def test_times_count_from_the_first_frame_in_every_container(
+def test_frame_times_count_from_the_first_frame_in_every_container_format(
     tmp_path: Path, ending: str, codec: str, start: int
 ) -> None:
     path = tmp_path / f"a.{ending}"
@@ -71,20 +71,22 @@ def test_times_count_from_the_first_frame_in_every_container(
 
 @pytest.mark.parametrize("start", [0, 250])
 @pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "ts"])
-def test_frames_near_and_between_return_the_frames_at_these_times(tmp_path: Path, ending: str, start: int) -> None:
+def test_frames_near_and_frames_between_return_the_frames_at_the_requested_times(
+    tmp_path: Path, ending: str, start: int
+) -> None:
     path = tmp_path / f"a.{ending}"
     write_with_b_frames(path, start=start, key_every=12)
     for times in ([0.0], [0.4, 0.48], [1.0, 1.04, 1.08], [2.36]):
         numbers = [number_of(frame.rgb()) for frame in frames_near(str(path), times)]
         wanted = [round(time * RATE) for time in times]
-        # AVI has no presentation times: after a jump, its times may be off by the B-frames of one group.
+        # AVI has no presentation times: after a seek, times may be off by the number of B-frames in a group.
         assert np.abs(np.subtract(numbers, wanted)).max() <= (2 if ending == "avi" else 0)
     between = [number_of(frame.rgb()) for frame in frames_between(str(path), 0.99, 1.21)]
     assert len(between) == 6
     assert between == sorted(between)
 
 
-def test_times_beyond_the_video_and_missing_videos_are_errors(tmp_path: Path) -> None:
+def test_reading_beyond_the_end_of_a_video_or_from_a_missing_or_sound_file_is_an_error(tmp_path: Path) -> None:
     write_with_b_frames(tmp_path / "a.mp4")
     with pytest.raises(ValueError, match=r"a\.mp4 .+ 9\.000 "):
         frames_near(str(tmp_path / "a.mp4"), [9.0])
@@ -125,7 +127,7 @@ def test_luma_and_thumbnail_agree_with_the_rgb_picture(tmp_path: Path, pixels: s
 
 
 @pytest.mark.slow
-def test_damaged_files_cause_no_output_of_libraries(tmp_path: Path) -> None:
+def test_reading_damaged_videos_and_images_prints_no_library_messages(tmp_path: Path) -> None:
     write_video(tmp_path / "a.avi", [numbered(i) for i in range(50)], list(range(0, 2000, 40)), rate=25)
     write_with_b_frames(tmp_path / "b.mp4")
     for path in (tmp_path / "a.avi", tmp_path / "b.mp4"):
@@ -150,7 +152,7 @@ except OSError:
 
 
 @pytest.mark.parametrize("pixels", ["yuv420p", "yuv444p", "gray10le"])
-def test_frames_converted_in_several_threads_equal_serial_conversion(tmp_path: Path, pixels: str) -> None:
+def test_rgb_conversion_of_frames_in_several_threads_equals_serial_conversion(tmp_path: Path, pixels: str) -> None:
     write(tmp_path / "a.mkv", [blots(seed) for seed in range(40)], "ffv1", pixels)
     with av.open(str(tmp_path / "a.mkv")) as container:
         plain = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]

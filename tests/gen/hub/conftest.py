@@ -18,7 +18,7 @@ from tests.gen.hub.server import FakeHub, serve
 
 
 def direct(hub: FakeHub, patch: pytest.MonkeyPatch) -> None:
-    """Direct the library to a Hub, also if it was imported (and read the environment) before."""
+    """Make the client library use a Hub, even if it was already imported and has read the environment."""
     reason = "the package huggingface-hub comes with the extra hub"
     constants = pytest.importorskip("huggingface_hub.constants", reason=reason)
     patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
@@ -30,7 +30,7 @@ def direct(hub: FakeHub, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
-    """Start a fake Hub, and direct the library to it with a token and without the upload protocol Xet."""
+    """Start a fake Hub, and make the client library use it, with a token and without the Xet upload protocol."""
     (tmp_path / "stored-login").write_text("hf_storedLogin")
     with serve() as hub:
         direct(hub, monkeypatch)

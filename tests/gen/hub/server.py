@@ -63,7 +63,7 @@ class FakeHub:
     Attributes:
         token: the token that may write, and read private repositories.
         objects: uploaded large files, by SHA-256.
-        refuse_uploads_after: the number of large files accepted before uploads fail with status 403; None means never.
+        refuse_uploads_after: the number of large files after which uploads fail with status 403; None if all succeed.
         requests: method, path and Authorization header of each request.
         listed: entries of a tree that replace the true ones, by path.
         served: contents that replace the true ones in downloads, by path.

@@ -18,7 +18,7 @@ REASON = "the package {} is not installed: `make test-all` installs it"
 
 
 def repository(folder: Path, place: Path) -> Path:
-    """Write the files of a repository to a new folder, and return it."""
+    """Write the files of the repository that a push of `folder` creates, and return their folder."""
     (place / "work").mkdir(parents=True)
     staged = stage(folder, place / "work", repo="me/balls", url="https://example.org/datasets/me/balls")
     for name, file in staged.files.items():
@@ -39,7 +39,9 @@ def datasets() -> Any:
     return library
 
 
-def test_datasets_loads_scenes_and_responses(datasets: Any, answered: Path, tmp_path: Path) -> None:
+def test_datasets_library_loads_scenes_and_responses_of_a_pushed_repository(
+    datasets: Any, answered: Path, tmp_path: Path
+) -> None:
     folder = str(repository(answered, tmp_path))
     loaded = datasets.load_dataset(folder, cache_dir=str(tmp_path / "cache"))
     scenes = read_scenes(answered / "scenes.jsonl")
@@ -53,12 +55,14 @@ def test_datasets_loads_scenes_and_responses(datasets: Any, answered: Path, tmp_
     assert (odd["cell"], odd["image"], odd["sample"]) == ("D5", scenes[4].image, None)
 
 
-def test_datasets_loads_scores(datasets: Any, scored: Path, tmp_path: Path) -> None:
+def test_datasets_library_loads_scores_of_a_pushed_repository(datasets: Any, scored: Path, tmp_path: Path) -> None:
     rows = datasets.load_dataset(str(repository(scored, tmp_path)), split="test", cache_dir=str(tmp_path / "cache"))
     assert {"accuracy", "euclidean_error"} <= set(rows["metric"])
 
 
-def test_mlcroissant_validates_and_loads(answered: Path, scored: Path, tmp_path: Path) -> None:
+def test_mlcroissant_validates_and_loads_pushed_datasets_and_scores(
+    answered: Path, scored: Path, tmp_path: Path
+) -> None:
     mlcroissant = pytest.importorskip("mlcroissant", reason=REASON.format("mlcroissant"))
     counts = []
     for folder in (answered, scored):
@@ -73,7 +77,7 @@ def test_mlcroissant_validates_and_loads(answered: Path, scored: Path, tmp_path:
 def test_huggingface_hub_reads_the_dataset_and_score_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
     assert hub.DatasetCard.load(repository(answered, tmp_path / "a") / "README.md").data.license == "cc0-1.0"
-    # The block must also be valid in a model card, because the Hub shows scores there.
+    # The metadata must also be valid in a model card, because that is where the Hub shows scores.
     results = hub.ModelCard.load(repository(scored, tmp_path / "b") / "README.md").data.to_dict()["model-index"]
     metrics = [metric for model in results for result in model["results"] for metric in result["metrics"]]
     assert {"accuracy"} <= {metric["type"] for metric in metrics}

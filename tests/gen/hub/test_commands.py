@@ -32,7 +32,9 @@ def spotball(*arguments: object, hub: FakeHub | None = None, home: Path) -> subp
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def test_push_and_pull_commands_round_trip_and_print_a_summary(hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+def test_push_and_pull_commands_round_trip_a_dataset_and_print_a_summary(
+    hub: FakeHub, answered: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     pushed = spotball("push", answered, "--repo", "me/balls", "--private", hub=hub, home=home)
     commit = hub.repositories["me/balls"].commits[-1][0]
@@ -69,7 +71,9 @@ def test_pull_of_a_changed_repository_exits_with_status_1(hub: FakeHub, answered
     assert (done.returncode, done.stdout) == (1, "card.md: the content differs from the pushed file.\n")
 
 
-def test_push_without_a_token_needs_a_dry_run_which_lists_files_and_sizes(answered: Path, tmp_path: Path) -> None:
+def test_push_without_a_token_exits_with_status_2_but_a_dry_run_lists_files_and_sizes(
+    answered: Path, tmp_path: Path
+) -> None:
     done = spotball("push", answered, "--repo", "me/balls", home=tmp_path)
     assert (done.returncode, codes(done.stderr)) == (2, ["missing-key"])
     assert "HF_TOKEN" in done.stderr

@@ -47,7 +47,7 @@ def place(hub: FakeHub, commits: list[tuple[str, dict[str, bytes]]], tmp_path: P
 
 
 def refused(place: Path, where: str, *named: str, **options: Any) -> None:
-    """Check that a pull fails with this code and field, names these values, and leaves no files."""
+    """Check that a pull leaves no files, and that its error has this code and field and names these values."""
     before = {path: path.read_bytes() for path in place.parent.rglob("*") if path.is_file()}
     with raises(SpotballError, where) as caught:
         pull(REPO, place / "pulled", **options)
@@ -108,17 +108,17 @@ class TestPaths:
         refused(place, "invalid-value:files.0.path", "spotball.json: ")
 
     @pytest.mark.slow
-    def test_pull_with_an_unsafe_path_of_an_image_is_an_error(self, hub: FakeHub, place: Path, path: str) -> None:
+    def test_pull_with_an_unsafe_image_path_in_a_scene_is_an_error(self, hub: FakeHub, place: Path, path: str) -> None:
         change_path(hub, path)
         is_hidden = path in (".git/config", "images/.hidden/a.png")
         where = "invalid-path:path" if is_hidden else "invalid-value:row 5.path"
         refused(place, where, "test-00000-of-00001.parquet: ")
 
     @pytest.mark.slow
-    def test_pull_with_an_unsafe_parquet_name_writes_nothing_outside(
+    def test_pull_with_an_unsafe_parquet_file_name_writes_nothing_outside_the_output_folder(
         self, hub: FakeHub, place: Path, path: str
     ) -> None:
-        """Check an unsafe name in the listing that looks like a Parquet file of responses."""
+        """Check an unsafe name in the list of files that has the form of a Parquet file of responses."""
         name = f"responses/{path}-00000-of-00001.parquet"
         hub.listed[name] = {**entry(name, b"PAR1"), "path": name}
         hub.served[name] = b"PAR1"
@@ -134,7 +134,9 @@ class TestPaths:
 class TestNames:
     @pytest.mark.slow
     @pytest.mark.parametrize("path", ["scenes.jsonl", "card.json", "images", "card.json/a.png"])
-    def test_pull_with_an_image_that_replaces_a_file_is_an_error(self, hub: FakeHub, place: Path, path: str) -> None:
+    def test_pull_with_an_image_path_that_conflicts_with_another_file_is_an_error(
+        self, hub: FakeHub, place: Path, path: str
+    ) -> None:
         change_path(hub, path)
         with pytest.raises(InputError):
             pull(REPO, place / "pulled")
@@ -145,7 +147,7 @@ class TestNames:
         change_path(hub, taken)
         refused(place, "duplicate:path", taken)
 
-    def test_pull_with_names_that_differ_only_in_case_is_an_error(self, hub: FakeHub, place: Path) -> None:
+    def test_pull_with_file_names_that_differ_only_in_case_is_an_error(self, hub: FakeHub, place: Path) -> None:
         def twice(manifest: dict[str, Any]) -> None:
             (card,) = (file for file in manifest["files"] if file["path"] == "card.json")
             manifest["files"].append({**card, "path": "CARD.json"})
@@ -157,7 +159,9 @@ class TestNames:
 
 @pytest.mark.slow
 class TestSizes:
-    def test_pull_of_more_bytes_than_allowed_or_free_is_an_error(self, hub: FakeHub, place: Path) -> None:
+    def test_pull_of_more_bytes_than_the_limit_or_the_free_disk_space_is_an_error(
+        self, hub: FakeHub, place: Path
+    ) -> None:
         refused(place, "too-large:size", "1,000", "--max-size", most_bytes=1000)
         name = "data/test-00001-of-00002.parquet"
         hub.listed[name] = {"type": "file", "path": name, "size": 10**18, "oid": "0" * 40}
@@ -178,7 +182,7 @@ class TestSizes:
         for limit, most, frame, where in (
             (RESTORED, 1000, odd, "too-large:file"),
             (UNPACKED, 10**6, odd.with_columns(cell=pl.lit("D5" * 10**6)), "wrong-file:file"),
-            # This text is stored once, so that neither the file nor its unpacked pages are large.
+            # Parquet stores this repeated text only once, so neither the file nor its unpacked pages are large.
             (RESTORED, 10**6, pl.concat([odd.with_columns(line=pl.lit("D5" * 10**4))] * 500), "too-large:file"),
         ):
             change_rows(hub, ODD, frame)
@@ -188,7 +192,9 @@ class TestSizes:
 
 
 class TestContent:
-    def test_pull_without_a_manifest_or_with_a_newer_one_is_an_error(self, hub: FakeHub, place: Path) -> None:
+    def test_pull_without_a_manifest_or_with_a_newer_manifest_format_is_an_error(
+        self, hub: FakeHub, place: Path
+    ) -> None:
         change_manifest(hub, lambda manifest: manifest.update(format=2))
         refused(place, "invalid-value:format", "spotball.json: ", " 2")
         hub.repositories[REPO].add({"README.md": b"hello"}, "something else")
@@ -236,7 +242,9 @@ class TestContent:
         change_rows(hub, TEST_PART, wrong.with_columns(image=no_image))
         refused(place, "download-failed", "me/balls/scenes.jsonl:")
 
-    def test_download_of_a_link_is_an_error(self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_download_of_a_symbolic_link_is_an_error(
+        self, hub: FakeHub, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Check that a link is rejected, although the library writes regular files today."""
         client = Hub("pull")
         target = place.parent / "outside.txt"
@@ -252,7 +260,7 @@ class TestContent:
 
 
 @pytest.mark.slow
-class TestEdited:
+class TestEditedRepository:
     """Test that valid changes are pulled and listed."""
 
     def test_pull_of_an_edited_repository_lists_changed_files(self, hub: FakeHub, place: Path) -> None:
@@ -275,6 +283,8 @@ class TestEdited:
         assert "images/new.png: spotball.json does not list this file." in differences
         assert "scenes.jsonl: the content differs from the pushed file." in differences
 
-    def test_pull_without_a_file_of_the_manifest_is_an_error(self, hub: FakeHub, place: Path) -> None:
+    def test_pull_of_a_repository_without_a_file_that_the_manifest_lists_is_an_error(
+        self, hub: FakeHub, place: Path
+    ) -> None:
         remove(hub, "card.md")
         refused(place, "missing-file:card.md", "me/balls: ", "spotball.json")

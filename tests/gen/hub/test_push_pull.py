@@ -89,7 +89,9 @@ class TestDatasets:
             content = (answered / file["path"]).read_bytes()
             assert (file["bytes"], file["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
 
-    def test_push_and_pull_of_scenes_without_other_files(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+    def test_push_and_pull_round_trip_a_dataset_that_has_only_scenes(
+        self, hub: FakeHub, answered: Path, tmp_path: Path
+    ) -> None:
         scenes = [scene.model_copy(update={"path": None}) for scene in read_scenes(answered / "scenes.jsonl")]
         write_scenes(scenes, tmp_path / "bare/scenes.jsonl")
         push(tmp_path / "bare", REPO, license="cc-by-4.0")
@@ -101,7 +103,9 @@ class TestDatasets:
         assert contents(tmp_path / "pulled") == contents(tmp_path / "bare")
 
     @pytest.mark.slow
-    def test_push_normalizes_line_ends_and_adds_a_note(self, hub: FakeHub, answered: Path, tmp_path: Path) -> None:
+    def test_push_normalizes_line_endings_of_scenes_and_adds_a_note(
+        self, hub: FakeHub, answered: Path, tmp_path: Path
+    ) -> None:
         copy = shutil.copytree(answered, tmp_path / "copy")
         original = (copy / "scenes.jsonl").read_bytes()
         (copy / "scenes.jsonl").write_bytes(b"\xef\xbb\xbf" + original.replace(b"\n", b"\r\n"))
@@ -129,7 +133,7 @@ class TestDatasets:
             assert contents(tmp_path / str(per_file)) == published(answered)
 
     @pytest.mark.slow
-    def test_push_uploads_only_changes_and_pull_takes_a_revision(
+    def test_push_uploads_only_changed_files_and_pull_can_restore_an_earlier_revision(
         self, hub: FakeHub, answered: Path, tmp_path: Path
     ) -> None:
         first = push(answered, REPO).commit
@@ -160,7 +164,9 @@ class TestDatasets:
 
 
 class TestResults:
-    def test_score_reports_round_trip_with_a_model_index(self, hub: FakeHub, scored: Path, tmp_path: Path) -> None:
+    def test_push_and_pull_round_trip_score_reports_and_the_readme_has_a_model_index(
+        self, hub: FakeHub, scored: Path, tmp_path: Path
+    ) -> None:
         push(scored, "me/results", license="mit")
         board = make_leaderboard(read_reports([scored]))
         url = f"{hub.url}/datasets/me/results"
@@ -193,7 +199,7 @@ def test_push_uploads_exports_unchanged(hub: FakeHub, made: Path, tmp_path: Path
 
 
 class TestTokens:
-    def test_token_is_checked_sent_only_to_the_hub_and_never_stored(
+    def test_hub_token_is_sent_only_to_the_hub_and_never_stored_and_a_wrong_token_is_an_error(
         self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told: list[str] = []
@@ -215,7 +221,7 @@ class TestTokens:
         assert not (tmp_path / "again").exists()
 
     @pytest.mark.slow
-    def test_stored_login_is_not_used(
+    def test_pull_and_push_without_hf_token_do_not_use_the_stored_login(
         self, hub: FakeHub, answered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         push(answered, REPO)
@@ -228,7 +234,7 @@ class TestTokens:
 
 
 class TestWithoutTheHub:
-    def test_push_dry_run_needs_neither_network_nor_library_as_push_and_pull_do(
+    def test_push_dry_run_works_without_network_and_hub_library_but_push_and_pull_raise_missing_extra_error(
         self, answered: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setitem(sys.modules, "huggingface_hub", None)
@@ -257,7 +263,9 @@ class TestWithoutTheHub:
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "me/../you", "me/a b"])
-def test_push_and_pull_with_an_invalid_name_are_errors(hub: FakeHub, answered: Path, tmp_path: Path, name: str) -> None:
+def test_push_and_pull_with_an_invalid_repository_name_raise_option_error(
+    hub: FakeHub, answered: Path, tmp_path: Path, name: str
+) -> None:
     for call in (lambda: push(answered, name), lambda: pull(name, tmp_path / "pulled")):
         with raises(OptionError, "invalid-option:--repo"):
             call()

@@ -84,7 +84,7 @@ def ellipse(box: Box) -> NDArray[np.bool_]:
 
 
 def shade(pixels: NDArray[np.uint8], box: Box, factor: float = 0.5) -> NDArray[np.uint8]:
-    """Darken an ellipse, and return the image."""
+    """Darken the ellipse in a box, and return the image."""
     pixels[ellipse(box)] = pixels[ellipse(box)] * factor
     return pixels
 
@@ -130,11 +130,11 @@ def test_shadow_of_a_ball_on_the_ground_is_found() -> None:
         pytest.param(Box(250, 240, 374, 290), id="too large"),
     ],
 )
-def test_shadow_ignores_other_places_and_sizes(spot: Box) -> None:
+def test_shadow_of_ignores_dark_spots_at_implausible_places_or_of_implausible_sizes(spot: Box) -> None:
     assert not seen(shade(scene(), spot)).any()
 
 
-def test_shadow_ignores_other_colors_and_players() -> None:
+def test_shadow_of_ignores_colored_spots_and_spots_inside_player_boxes() -> None:
     colored = scene()
     assert not seen(colored).any()
     colored[ellipse(SHADOW)] = (20, 20, 150)
@@ -161,7 +161,7 @@ def test_ball_mask_includes_the_shadow_with_a_margin_but_no_players(tmp_path: Pa
     assert not protected[200:262, 280:312].any()
 
 
-def test_ball_mask_includes_regions_from_the_review_even_on_players(tmp_path: Path) -> None:
+def test_ball_mask_includes_regions_marked_by_reviewers_even_on_players(tmp_path: Path) -> None:
     # For a ball of 24 pixels, the margin around a marked region is 6 pixels.
     player = Box(400, 300, 440, 330, label="player")
     item = item_of(ground(), tmp_path, ball=BALL, players=(player,))

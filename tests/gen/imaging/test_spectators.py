@@ -45,11 +45,11 @@ def standing(x: float, feet: float, tall: float) -> Box:
         (Box(20, 0, 45, 30), "in the stands"),
     ],
 )
-def test_audience_reasons_by_size_and_position(box: Box, expected: str) -> None:
+def test_audience_reasons_exclude_people_by_size_and_position(box: Box, expected: str) -> None:
     assert of(box) == expected
 
 
-def test_audience_reasons_compare_with_the_image_height_if_all_are_small() -> None:
+def test_audience_reasons_compare_heights_with_the_image_height_if_all_people_are_small() -> None:
     # 0.06 of 360 is 21.6.
     assert reasons([standing(20, 200, 21), standing(90, 200, 22)]) == ("small", "")
     assert reasons([]) == ()
@@ -59,7 +59,7 @@ def row(count: int, tall: float, apart: float) -> list[Box]:
     return [standing(20 + number * apart, 200, tall) for number in range(count)]
 
 
-def test_audience_reasons_by_crowd_size_height_and_gap() -> None:
+def test_audience_reasons_exclude_a_crowd_depending_on_its_size_height_and_gaps() -> None:
     # At a height of 40 and a distance of 50, neighbors are within 1.5 heights.
     crowd = row(8, 40, 50)
     assert reasons([*PLAYERS, *crowd]) == ("",) * 3 + ("in a crowd",) * 8
@@ -70,7 +70,7 @@ def test_audience_reasons_by_crowd_size_height_and_gap() -> None:
     assert of(scattered[0], *scattered[1:], crowd_gap=1.6) == "in a crowd"
 
 
-def test_audience_reasons_ignore_a_person_close_to_the_camera() -> None:
+def test_audience_reasons_do_not_compare_heights_with_a_single_person_close_to_the_camera() -> None:
     assert reasons([*PLAYERS, Box(400, 0, 640, 360)], relative_height=0.9) == ("",) * 4
 
 

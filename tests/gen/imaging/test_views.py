@@ -29,7 +29,9 @@ def noise(mask: NDArray[np.uint8], seed: int = 0) -> NDArray[np.uint8]:
 
 
 @given(masks(), sizes, st.floats(1, 8))
-def test_window_contains_the_mask_and_its_surroundings(mask: NDArray[np.uint8], size: int, surroundings: float) -> None:
+def test_model_view_window_contains_the_mask_and_its_surroundings(
+    mask: NDArray[np.uint8], size: int, surroundings: float
+) -> None:
     view = ModelView.of(mask, size=size, surroundings=surroundings)
     assert (mask[view.window] > 0).sum() == (mask > 0).sum()
     extent = max(int(np.ptp(np.flatnonzero(mask.any(axis=axis)))) + 1 for axis in (0, 1))
@@ -61,7 +63,7 @@ def test_model_view_hides_the_mask_in_whole_cells_and_does_not_depend_on_masked_
         assert cells[int(at_y), int(at_x)] == 255
 
 
-def test_model_view_of_the_canvas_size_round_trips_exactly() -> None:
+def test_model_view_with_a_window_of_the_canvas_size_round_trips_pixels_exactly() -> None:
     mask = np.zeros((300, 400), dtype=np.uint8)
     mask[140:160, 200:220] = 255
     view = ModelView.of(mask, size=160, surroundings=8)
@@ -77,7 +79,7 @@ def test_model_view_of_the_canvas_size_round_trips_exactly() -> None:
 
 
 @pytest.mark.parametrize("size", [64, 512])
-def test_model_view_put_back_restores_position_at_any_size(size: int) -> None:
+def test_model_view_put_back_restores_pixel_positions_at_any_canvas_size(size: int) -> None:
     mask = np.zeros((240, 320), dtype=np.uint8)
     mask[100:120, 30:60] = 255
     y, x = np.mgrid[:240, :320]

@@ -35,7 +35,7 @@ def frames(
 
 
 def read(path: Path, after: Mark | None = None, **settings: Any) -> list[VideoFrame]:
-    """Return the frames, with any crop and scale."""
+    """Return the frames, without limits on cropping and scaling."""
     return list(frames(path, after, **{"min_kept": 0, "max_scale": 9, **settings}))
 
 
@@ -61,7 +61,7 @@ def due(times: list[int], fps: float) -> list[int]:
 class TestTimes:
     @pytest.mark.parametrize("fps", [1, 2.5, 0.5])
     @pytest.mark.parametrize(("ending", "codec"), [("mkv", "mjpeg"), ("mkv", "mpeg4"), ("mp4", "mpeg4")])
-    def test_frames_of_a_variable_frame_rate_are_chosen_by_time_stamp(
+    def test_frames_of_a_video_with_variable_frame_rate_are_chosen_by_time_stamp(
         self, tmp_path: Path, ending: str, codec: str, fps: float
     ) -> None:
         rng = np.random.default_rng(3)
@@ -73,7 +73,7 @@ class TestTimes:
         assert [frame.ms for frame in found] == [times[number] for number in due(times, fps)]
         assert [number_of(frame.image) for frame in found if frame.image is not None] == due(times, fps)
 
-    def test_reading_after_a_mark_gives_the_remaining_frames_unchanged(self, tmp_path: Path) -> None:
+    def test_reading_after_the_mark_of_a_frame_gives_the_remaining_frames_unchanged(self, tmp_path: Path) -> None:
         times = list(range(0, 12_000, 130))
         write_video(tmp_path / "a.mkv", [textured(time // 2600) for time in times], times)
         whole = read(tmp_path / "a.mkv")
@@ -86,14 +86,14 @@ class TestTimes:
 
 
 class TestPictures:
-    def test_frame_of_the_same_size_is_unchanged_rgb(self, tmp_path: Path) -> None:
+    def test_frame_of_the_configured_size_is_unchanged_rgb(self, tmp_path: Path) -> None:
         color = np.zeros((96, 160, 3), np.uint8) + np.array([200, 40, 90], np.uint8)
         write_video(tmp_path / "a.mkv", [color], [0])
         image, window = picture_of(tmp_path / "a.mkv")
         assert np.abs(image.astype(int) - color).max() < 6
         assert window == (0, 0, 160, 96)
 
-    def test_frame_of_another_shape_is_cropped_or_padded(self, tmp_path: Path) -> None:
+    def test_frame_of_another_aspect_ratio_is_cropped_or_padded(self, tmp_path: Path) -> None:
         wide = np.full((96, 320, 3), 200, np.uint8)
         wide[:, :80] = wide[:, 240:] = 20
         write_video(tmp_path / "a.mkv", [wide], [0])
@@ -149,7 +149,7 @@ class TestSize:
 
 
 class TestShots:
-    def test_shots_start_at_the_exact_frame(self, tmp_path: Path) -> None:
+    def test_shot_numbers_change_at_the_exact_frame_of_a_cut(self, tmp_path: Path) -> None:
         shots = np.repeat(range(4), [23, 40, 12, 31]).tolist()
         pictures = [np.roll(textured(shot), number, axis=1) for number, shot in enumerate(shots)]
         write_video(tmp_path / "a.mkv", pictures, [40 * i for i in range(len(pictures))])
@@ -188,16 +188,16 @@ class TestNearDuplicates:
         assert digest(rising[:, ::-1].copy()) == bytes(32)
 
     @given(st.lists(st.binary(min_size=32, max_size=32), max_size=30), st.binary(min_size=32, max_size=32))
-    def test_seen_returns_the_nearest_hash_within_the_limit(self, known: list[bytes], wanted: bytes) -> None:
+    def test_seen_near_returns_the_nearest_hash_within_the_limit(self, known: list[bytes], wanted: bytes) -> None:
         bits = [(int.from_bytes(one) ^ int.from_bytes(wanted)).bit_count() for one in known]
         near = [(count, i) for i, count in enumerate(bits) if count <= 100]
         expected = (str(min(near)[1]), min(near)[0]) if near else None
         assert Seen(100, [(str(i), one) for i, one in enumerate(known)]).near(wanted) == expected
 
     @pytest.mark.parametrize("bits", [0, 3, 10, 16, 17, 40])
-    def test_seen_index_equals_an_exhaustive_search(self, bits: int) -> None:
+    def test_seen_near_among_many_hashes_equals_an_exhaustive_search(self, bits: int) -> None:
         rng = np.random.default_rng(bits)
-        # There are more hashes than are compared one by one, in families that differ in few bits.
+        # There are more hashes than `Seen` compares one by one. They form families that differ in few bits.
         families = rng.integers(0, 256, (40, 32), dtype=np.uint8)
         flips = np.packbits(rng.random((9000, 256)) < rng.uniform(0, 0.08, (9000, 1)), axis=1)
         hashes = families[rng.integers(0, 40, 9000)] ^ flips
@@ -223,7 +223,7 @@ class TestDamaged:
             with raises(VideoError, "unusable-video"):
                 read(tmp_path / name)
 
-    def test_overwritten_bytes_lose_only_the_affected_frames(self, tmp_path: Path) -> None:
+    def test_read_of_a_video_with_overwritten_bytes_loses_only_the_affected_frames(self, tmp_path: Path) -> None:
         path = tmp_path / "a.avi"
         write_video(path, [numbered(i) for i in range(100)], list(range(0, 10_000, 100)), rate=10)
         assert len(read(path)) == 10
@@ -243,7 +243,9 @@ class TestDamaged:
             found.extend(frames(path))
         assert [frame.ms for frame in found] == [0, 1000, 2000, 3000, 4000]
 
-    def test_frames_one_millisecond_apart_of_a_file_named_like_a_pattern_are_all_read(self, tmp_path: Path) -> None:
+    def test_frames_one_millisecond_apart_are_all_read_from_a_file_whose_name_looks_like_a_pattern(
+        self, tmp_path: Path
+    ) -> None:
         write_video(tmp_path / "cut_%02d.mkv", [numbered(i) for i in range(6)], list(range(6)))
         found = read(tmp_path / "cut_%02d.mkv", fps=1000)
         assert [(f.ms, number_of(f.image)) for f in found if f.image is not None] == [(i, i) for i in range(6)]

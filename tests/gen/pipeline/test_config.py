@@ -1,4 +1,4 @@
-"""Test reading CONFIG.toml, that all its problems are reported at once, and that the how-tos show valid ones."""
+"""Test reading CONFIG.toml, that all its problems are reported at once, and that the how-tos show valid files."""
 
 from __future__ import annotations
 
@@ -106,13 +106,15 @@ def test_config_reports_all_problems_at_once(folder: Path) -> None:
         ),
     ],
 )
-def test_config_with_an_invalid_entry_names_it(folder: Path, text: str, where: str) -> None:
+def test_read_config_with_an_invalid_entry_raises_an_error_that_names_the_entry(
+    folder: Path, text: str, where: str
+) -> None:
     (folder / "a.toml").write_text(text)
     with raises(InputError, where):
         read_config(folder / "a.toml")
 
 
-def test_config_with_a_stage_that_cannot_be_imported_names_the_reason(folder: Path, plugins: Path) -> None:
+def test_read_config_with_a_stage_that_cannot_be_imported_reports_the_reason(folder: Path, plugins: Path) -> None:
     entries = plugins / "spotball_test_stages-1.0.dist-info" / "entry_points.txt"
     entries.write_text(entries.read_text() + "filter.broken = tests.gen.no_such_module:X\n")
     (problem,) = problems(write_config(folder / "a.toml", filter={"kind": "broken"}))

@@ -19,7 +19,7 @@ sides = st.integers(1, 12)
 boxes = st.tuples(edges, edges, sides, sides).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
 
 
-def test_measures_equal_hand_calculations() -> None:
+def test_measures_of_difficulty_equal_hand_calculations() -> None:
     found = measures(BALL, [(360, 100, 400, 200), (0, 0, 10, 20)], GRID)
     assert tuple(found) == MEASURES
     assert found["players"] == 2
@@ -35,7 +35,9 @@ def test_measures_equal_hand_calculations() -> None:
 
 
 @given(boxes, st.lists(boxes, max_size=6))
-def test_covered_is_the_area_of_the_union(box: tuple[int, ...], others: list[tuple[int, ...]]) -> None:
+def test_covered_is_the_share_of_a_box_that_the_union_of_other_boxes_covers(
+    box: tuple[int, ...], others: list[tuple[int, ...]]
+) -> None:
     whole = shapely.box(*box)
     expected = shapely.unary_union([shapely.box(*other) for other in others]).intersection(whole).area / whole.area
     assert covered(np.array(box, float), np.array(others, float).reshape(-1, 4)) == pytest.approx(expected)
@@ -56,12 +58,14 @@ def test_covered_is_the_area_of_the_union(box: tuple[int, ...], others: list[tup
         ([[630, 100, 640, 200]], [1 - 10 / (100 / UPRIGHT)]),
     ],
 )
-def test_hidden_equals_a_hand_calculation(players: list[list[float]], expected: list[float]) -> None:
+def test_hidden_share_of_each_player_equals_a_hand_calculation(
+    players: list[list[float]], expected: list[float]
+) -> None:
     assert hidden(np.array(players, float), GRID) == pytest.approx(expected)
 
 
 @given(st.lists(boxes, min_size=1, max_size=6))
-def test_hidden_is_between_0_and_1(players: list[tuple[int, ...]]) -> None:
+def test_hidden_share_of_each_player_is_between_0_and_1(players: list[tuple[int, ...]]) -> None:
     found = hidden(np.array(players, float), Grid(2, 2, 32, 32))
     assert ((found >= 0) & (found <= 1)).all()
 

@@ -56,7 +56,7 @@ def test_choose_ranges_include_their_ends() -> None:
     assert set(choice.left_out.values()) == {OUTSIDE}
 
 
-def test_choose_with_a_count_depends_only_on_the_seed_even_if_other_items_are_removed() -> None:
+def test_choose_with_a_count_depends_only_on_the_seed_even_if_items_not_chosen_are_removed() -> None:
     items = [item(n) for n in range(30)]
     once, again, other = (chosen(items, seed, count=10)[0] for seed in (1, 1, 2))
     assert once == again != other
@@ -89,7 +89,7 @@ class TestQuotas:
         taken, _ = chosen([item(n, sport="abc"[n % 3]) for n in range(9)], sports={"a": 0.5, "b": 0.5})
         assert {one.sport for one in taken} == {"a", "b"}
 
-    def test_choose_reports_what_cannot_be_filled(self) -> None:
+    def test_choose_reports_counts_and_quotas_that_cannot_be_filled(self) -> None:
         def check(items: list[Item], n_taken: int, *starving: str, **targets: Any) -> None:
             taken, choice = chosen(items, **targets)
             assert (len(taken), choice.starving) == (n_taken, starving)

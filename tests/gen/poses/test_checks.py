@@ -83,7 +83,7 @@ def test_checked_keeps_one_of_two_poses_of_the_same_body() -> None:
     assert checked(estimate(pose(), pose(137)), scene("1", players=neighbors)).failures == {}
 
 
-def test_similarity_equals_the_coco_formula() -> None:
+def test_similarity_of_poses_equals_the_coco_formula() -> None:
     """Check against plain arithmetic over the keypoints that both poses have."""
     first, second = pose(), pose() + np.array([2, 1, 0])
     first[4, 2] = second[11, 2] = 0.1
@@ -96,8 +96,8 @@ def test_similarity_equals_the_coco_formula() -> None:
     assert np.isnan(similarity(first, second[None], 4000.0)[0])
 
 
-def test_checked_handles_nan_keypoints_and_missing_reasons() -> None:
-    """Check that a NaN keypoint counts as not detected, and a NaN player without a reason as too few keypoints."""
+def test_checked_treats_nan_keypoints_as_not_detected_and_adds_missing_failure_reasons() -> None:
+    """Check that a NaN keypoint counts as not detected, and that a player with only NaN keypoints gets a reason."""
     points = pose()
     points[3, 0] = np.nan
     keypoints = np.stack([points, no_pose(1)[0]])
@@ -106,7 +106,7 @@ def test_checked_handles_nan_keypoints_and_missing_reasons() -> None:
     assert result.failures == {1: "too few keypoints near the box"}
 
 
-def test_checked_rounds_coordinates_confidences_and_single_precision_numbers() -> None:
+def test_checked_rounds_coordinates_and_confidences_in_single_and_double_precision() -> None:
     single = (pose() + np.array([0.1, 0.1, 0])).astype(np.float32)
     double = pose() + np.array([0.12345, 0.12345, 0.01234])
     for points, rounded in ((single, [120.1, 60.1, 0.9]), (double, [120.12, 60.12, 0.912])):

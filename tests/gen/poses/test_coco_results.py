@@ -38,7 +38,7 @@ def confidences(folder: Path, *keypoints: list[float], **fields: Any) -> list[li
     return [person.keypoints[:3, 2].tolist() for person in people["1"]]
 
 
-def test_read_people_of_results_returns_keypoints_and_boxes_above_the_score(tmp_path: Path) -> None:
+def test_read_people_of_results_returns_keypoints_and_boxes_above_a_minimum_score(tmp_path: Path) -> None:
     path = write(tmp_path, [result(163, bbox=[10, 20, 30, 40]), result("b.jpg", score=0.2), result(163)])
     people = read_people(path, 0)
     assert list(people) == ["163", "b.jpg"]
@@ -50,7 +50,7 @@ def test_read_people_of_results_returns_keypoints_and_boxes_above_the_score(tmp_
     assert list(read_people(path, 0.5)) == ["163"]
 
 
-def test_read_people_of_annotations_groups_by_file_name(tmp_path: Path) -> None:
+def test_read_people_of_annotations_groups_people_by_file_name(tmp_path: Path) -> None:
     images = [{"id": 7, "file_name": "a.jpg"}, {"id": 8, "file_name": "b.jpg"}]
     annotations = [
         result(8),

@@ -64,7 +64,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-class TestResult:
+class TestNewDataset:
     def test_add_poses_writes_a_copy_with_poses_and_a_report(self, data: Path, keypoints: Path, tmp_path: Path) -> None:
         before = content(data)
         report = add_poses(data, "file", tmp_path / "new", {"file": str(keypoints)})
@@ -100,7 +100,7 @@ class TestResult:
         failures = [{"player": 2, "reason": "not detected"}]
         assert images[0] == {"sport": "soccer", "image": "1", **of_first, "failures": failures}
 
-    def test_summary_truncates_long_lists(self) -> None:
+    def test_summary_lists_at_most_20_images_with_missing_poses_and_counts_the_rest(self) -> None:
         images = [
             image_poses(scene(str(i), players=[LEFT]), Estimate(no_pose(1), {0: "not detected"})) for i in range(23)
         ]
@@ -111,7 +111,9 @@ class TestResult:
             "23 players without a pose: not detected",
         ]
 
-    def test_cues_poses_draw_quiet_draws_colored_boxes(self, data: Path, keypoints: Path, tmp_path: Path) -> None:
+    def test_cues_poses_with_draw_and_quiet_prints_nothing_and_draws_boxes_colored_by_pose(
+        self, data: Path, keypoints: Path, tmp_path: Path
+    ) -> None:
         """Check that boxes are white with a pose and magenta without, in an image of twice the size."""
         options = ("--with", "file", "--file", keypoints, "--out", tmp_path / "new", "--draw", "--quiet")
         done = spotball("cues", "poses", data, *options)
@@ -138,7 +140,9 @@ class TestResult:
         ]
         assert (tmp_path / "new/card.json").is_file()
 
-    def test_add_poses_to_scenes_without_responses_or_images(self, tmp_path: Path, keypoints: Path) -> None:
+    def test_add_poses_to_scenes_without_responses_or_images_writes_only_scenes_and_report(
+        self, tmp_path: Path, keypoints: Path
+    ) -> None:
         dataset(tmp_path / "set", scenes("1", "2", players=[LEFT]))
         add_poses(tmp_path / "set", "file", tmp_path / "new", {"file": str(keypoints)})
         assert set(content(tmp_path / "new")) == {"scenes.jsonl", "poses.json"}
@@ -182,7 +186,7 @@ class TestOtherPackages:
         assert not (data.parent / "new").exists()
 
 
-class TestRefused:
+class TestRefusedInput:
     @pytest.mark.parametrize("place", [".", "inside", ".."])
     def test_add_poses_with_an_overlapping_output_folder_is_an_error(self, place: str, data: Path) -> None:
         with raises(OptionError, "output-exists:--out"):
@@ -220,7 +224,9 @@ class TestRefused:
             add_poses(data, "middle", data.parent / "new", OPTIONS)
         assert not (data.parent / "new").exists()
 
-    def test_interrupted_or_wrong_estimate_leaves_no_files(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_add_poses_with_an_interrupted_or_wrong_estimate_leaves_no_files(
+        self, data: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         before = sorted(data.parent.iterdir())
         with pytest.raises(KeyboardInterrupt):
             add_poses(data, "middle", data.parent / "new", {**OPTIONS, "fail_at": "2"})

@@ -25,7 +25,7 @@ def person(box: tuple[float, ...] | None, points: tuple[tuple[float, float], ...
 
 
 def matched(people: list[Person], boxes: np.ndarray, **limits: float) -> list[int | None]:
-    """Return the index of each player's person, which is stored as the x of the last keypoint."""
+    """Return the index of the person matched to each player, which is stored as x of the last keypoint."""
     for place, one in enumerate(people):
         one.keypoints[16] = (place, 0, 0)
     estimate = match(people, boxes, **{"overlap": 0.3, "inside": 0.5, **limits})

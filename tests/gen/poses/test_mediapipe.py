@@ -77,7 +77,7 @@ def test_agreed_averages_positions_and_lowers_confidence_with_distance() -> None
     np.testing.assert_array_equal(np.delete(result, 13, axis=0), np.delete(first, 13, axis=0))
 
 
-def test_agreed_has_low_confidence_if_front_and_back_disagree() -> None:
+def test_agreed_has_low_confidence_if_one_pose_faces_the_front_and_the_other_the_back() -> None:
     """Check shoulders 40 pixels apart in a box of 60 x 160; a shift of the whole body matters less."""
     turned = agreed(pose(40), pose(-40), area=60 * 160)
     shifted = agreed(pose(40), pose(40) + np.array([40, 0, 0]), area=60 * 160)
@@ -111,7 +111,9 @@ def test_coco_keypoints_confidence_is_visibility_times_presence() -> None:
 
 class TestCrops:
     @given(st.floats(-50, 600), st.floats(-50, 300), st.floats(0, 200), st.floats(0, 200), st.floats(1, 4))
-    def test_crop_is_centered_on_the_box(self, x: float, y: float, wide: float, high: float, enlarge: float) -> None:
+    def test_square_crop_around_a_box_is_centered_on_it(
+        self, x: float, y: float, wide: float, high: float, enlarge: float
+    ) -> None:
         crop = SquareCrop.around(np.array([x, y, x + wide, y + high]), enlarge)
         assert crop.side == pytest.approx(enlarge * max(wide, high, 1))
         assert crop.left + crop.side / 2 == pytest.approx(x + wide / 2, abs=1e-9)
@@ -121,7 +123,7 @@ class TestCrops:
 
     @pytest.mark.parametrize("box", [(300, 100, 340, 164), (280, 60, 420, 188), (0, 0, 20, 64), (620, 300, 660, 364)])
     def test_square_crop_to_image_maps_crop_positions_to_the_image(self, box: tuple[int, ...]) -> None:
-        """Check that the center of a white patch maps to its center in the image, and that the outside is black."""
+        """Check that the center of a white patch maps to its center in the image, and that padding is black."""
         image = np.full((360, 640, 3), 20, dtype=np.uint8)
         x, y = (box[0] + box[2]) // 2, (box[1] + box[3]) // 2
         image[y - 8 : y + 4, x - 5 : x + 7] = 255
@@ -137,7 +139,7 @@ class TestCrops:
 
 
 @pytest.mark.parametrize("data", [b"", b"text", b"1234TFL3" + bytes(100)])
-def test_load_of_files_without_weights_is_an_error(data: bytes, tmp_path: Path) -> None:
+def test_blazepose_load_of_files_without_weights_is_an_error(data: bytes, tmp_path: Path) -> None:
     with raises(OptionError, "missing-file"):
         BlazePose.load(tmp_path / "none.whl")
     (tmp_path / "m.tflite").write_bytes(data)

@@ -57,7 +57,7 @@ def test_estimate_returns_the_keypoints_of_synthetic_people(
 
 
 def test_crops_find_people_that_are_too_small_in_the_whole_image(tmp_path: Path) -> None:
-    """Check a person so small that the image does not contain the person's pixels at a tenth of its size."""
+    """Check a person so small that no pixel of the person remains if the image is reduced to a tenth."""
     small = (306, 106, 313, 113)
     model = write_pose_model(tmp_path / "m.onnx", **OPEN)
     one, pixels = scene("1", players=[small]), picture(small)
@@ -67,7 +67,7 @@ def test_crops_find_people_that_are_too_small_in_the_whole_image(tmp_path: Path)
     np.testing.assert_allclose(both.keypoints[0], pose_in(small), atol=0.5)
 
 
-def test_crops_do_not_assign_a_neighbor_to_a_player(tmp_path: Path) -> None:
+def test_crops_do_not_assign_the_pose_of_a_neighbor_to_an_undetected_player(tmp_path: Path) -> None:
     """Check a second player who is not in the image, and whose crop shows the first one."""
     players = [BLUE, (470, 100, 530, 300)]
     model = write_pose_model(tmp_path / "m.onnx")
@@ -103,7 +103,9 @@ def test_crop_window_is_clipped_to_the_image() -> None:
         (write_detector, {"task": "pose"}, ""),
     ],
 )
-def test_wrong_metadata_or_output_is_an_error(write: Any, metadata: dict[str, str], value: str, tmp_path: Path) -> None:
+def test_pose_model_with_wrong_metadata_or_output_raises_option_error(
+    write: Any, metadata: dict[str, str], value: str, tmp_path: Path
+) -> None:
     model = write(tmp_path / "m.onnx", metadata=metadata)
     with raises(OptionError, "unusable-model") as caught:
         estimated(model, scene("1", players=[RED]), picture(RED))

@@ -10,7 +10,7 @@ Pixels = NDArray[np.uint8]
 
 
 def textured(seed: int, height: int = 180, width: int = 320, noise: float = 6.0) -> Pixels:
-    """Return slowly varying gray with uniform sensor noise."""
+    """Return an image of slowly varying gray with uniform sensor noise."""
     rng = np.random.default_rng(seed)
     slow = cv2.GaussianBlur(rng.normal(0, 1, (height, width, 3)).astype(np.float32), (0, 0), 12)
     slow = 110 + 20 * slow / slow.std()

@@ -107,7 +107,7 @@ class TestVerdict:
     @pytest.mark.slow
     @pytest.mark.parametrize("painted", [False, True])
     def test_leak_test_ignores_the_surroundings_of_balls(self, tmp_path: Path, painted: bool) -> None:
-        # Balls are on a strip of rough ground among players, which explains most of the first comparison.
+        # Balls are on a strip of rough ground among players, so their cells differ even without inpainting.
         def make(seed: int) -> tuple[Pixels, dict[str, Any]]:
             rng = np.random.default_rng([seed, 3])
             image = textured(seed + 5000)
@@ -152,7 +152,7 @@ def test_leak_test_of_one_video_several_grids_or_a_missing_image_is_an_error(tmp
 
 
 def test_verdict_depends_on_decoys_only(tmp_path: Path) -> None:
-    """Check that cells around balls may differ from most cells without inpainting."""
+    """Check that cells of balls may differ from most cells if they do not differ from their decoys."""
     filled_in = leak_test(write(tmp_path / "filled", painted=True, videos=4), permutations=50)
     left_alone = leak_test(write(tmp_path / "alone", painted=False, videos=4), permutations=50)
     odd_cells = replace(filled_in, decoys=left_alone.decoys)
@@ -183,7 +183,7 @@ def test_gen_check_prints_text_and_json(tmp_path: Path) -> None:
     json.dumps(record, allow_nan=False)
 
 
-class TestParts:
+class TestClassifierAndFeatures:
     def test_discriminant_weights_equal_the_fisher_formula(self) -> None:
         rng = np.random.default_rng(0)
         rows = rng.normal(size=(400, 3)) @ rng.normal(size=(3, 3))
@@ -194,7 +194,7 @@ class TestParts:
         expected = np.linalg.solve(within, means)
         assert found / np.linalg.norm(found) == pytest.approx(expected / np.linalg.norm(expected))
 
-    def test_areas_equal_scipy_mannwhitneyu(self) -> None:
+    def test_areas_under_the_roc_curve_equal_normalized_mann_whitney_u_from_scipy(self) -> None:
         rng = np.random.default_rng(1)
         scores = rng.integers(0, 6, size=(20, 15)).astype(float)
         labels = rng.random((20, 15)) < 0.3
@@ -237,7 +237,7 @@ class TestExchanged:
         st.randoms(use_true_random=False),
         st.integers(0, 1000),
     )
-    def test_exchanged_keeps_sports_and_neighboring_images(
+    def test_exchanged_moves_balls_only_within_a_sport_and_keeps_most_neighboring_images_together(
         self, sports: list[list[int]], random: Random, seed: int
     ) -> None:
         images = arrays_of(sports)
@@ -265,7 +265,7 @@ class TestExchanged:
         assert len(drawn) == 6
         assert min(drawn.values()) > 60
 
-    def test_against_decoys_keeps_its_level_for_correlated_images(self) -> None:
+    def test_against_decoys_keeps_its_significance_level_for_correlated_images(self) -> None:
         # Cells look the same in all images of a video, and the ball remains in a cell for some images. If balls were
         # exchanged independently, the test would fail for a fifth of these datasets.
         p, images = [], arrays_of([[30, 30, 30]])
@@ -288,12 +288,12 @@ class TestJointP:
         assert joint_p(values[0] / 5, values[1:] / 5) == pytest.approx(expected, abs=1e-12)
 
     @given(st.lists(st.integers(0, 9), min_size=2, max_size=30))
-    def test_joint_p_of_a_duplicated_statistic_equals_its_p(self, values: list[int]) -> None:
+    def test_joint_p_of_a_duplicated_statistic_equals_the_p_value_of_the_statistic(self, values: list[int]) -> None:
         twice = np.column_stack([values, values]).astype(float)
         assert joint_p(twice[0], twice[1:]) == sum(value >= values[0] for value in values) / len(values)
 
     @given(st.integers(0, 1000))
-    def test_joint_p_keeps_its_level_under_the_null_hypothesis(self, seed: int) -> None:
+    def test_joint_p_keeps_its_significance_level_under_the_null_hypothesis(self, seed: int) -> None:
         # Under the null hypothesis, each draw has the same probability of being the observed one.
         draws = np.random.default_rng(seed).multivariate_normal([0, 0], [[1, 0.7], [0.7, 1]], 100)
         p = np.array([joint_p(draw, np.delete(draws, number, axis=0)) for number, draw in enumerate(draws)])

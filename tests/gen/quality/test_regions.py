@@ -25,11 +25,11 @@ class TestFills:
         assert max(one.features["noise"] for one in found) < -0.3
         assert min(one.percentile for one in found) > 0.95
 
-    def test_judge_percentile_of_an_unchanged_region_is_uniform(self) -> None:
+    def test_judge_percentile_of_an_unchanged_region_is_uniformly_distributed(self) -> None:
         found = [judge(textured(seed), disk(*place(seed), 11), seed=seed, placements=100) for seed in range(60)]
         assert stats.kstest([one.percentile for one in found], "uniform").pvalue > 0.01
 
-    def test_judge_detects_more_noise_than_around(self) -> None:
+    def test_judge_detects_a_region_with_more_noise_than_its_surroundings(self) -> None:
         image, mask = textured(0, noise=2), disk(100, 90, 11)
         found = judge(np.where(mask[..., None] > 0, textured(1, noise=20), image), mask, seed=0)
         assert found.percentile == 1
@@ -60,7 +60,7 @@ class TestByHand:
         assert found.features["seam"] > 1
         assert found.percentile == 1
 
-    def test_judge_of_a_flat_image_is_in_the_middle(self) -> None:
+    def test_judge_of_a_flat_image_gives_percentile_one_half_and_zero_features(self) -> None:
         found = judge(np.full((100, 160, 3), 100, np.uint8), disk(50, 50, 8, 100, 160), seed=0)
         assert (found.percentile, found.distance) == (0.5, 0)
         assert dict(found.features) == dict.fromkeys(FEATURES, 0.0)
@@ -76,7 +76,7 @@ class TestByHand:
         assert known == pytest.approx(plain, abs=0.05)
         assert unknown < plain - 0.5
 
-    def test_judge_accepts_a_region_at_the_image_edge_but_no_empty_or_full_mask(self) -> None:
+    def test_judge_accepts_a_region_at_the_image_edge_but_returns_none_for_an_empty_or_full_mask(self) -> None:
         assert judge(textured(0), disk(2, 2, 9), seed=0) is not None
         assert all(judge(textured(0), np.full((180, 320), shade, np.uint8), seed=0) is None for shade in (0, 255))
 

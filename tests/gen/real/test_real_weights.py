@@ -38,7 +38,7 @@ def test_coco_detector_finds_real_balls_and_players(centernet: Path, real_releas
     for one, item in zip(frames, items, strict=True):
         balls = [box for box in item.boxes if box.label == "ball"]
         nearest = min(np.abs(np.subtract(box.corners, one.ball)).max() for box in balls)
-        # The model's places are 4 of 512 pixels apart, which is 5 of 640.
+        # The model predicts positions on a grid with a spacing of 4 pixels at 512 pixels, which is 5 pixels at 640.
         assert nearest <= 8
         assert any(box.label == "player" and box.height > 60 for box in item.boxes)
 

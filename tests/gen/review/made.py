@@ -19,7 +19,7 @@ from spotball_core.synthetic.scenes import synthetic_scenes
 
 
 def dataset(folder: Path, *, images: int = 4, plain: bool = False) -> Path:
-    """Write synthetic scenes with images with and without the ball, or with placeholder bytes as images if plain."""
+    """Write synthetic scenes, each with one image with the ball and one without; if plain, write placeholder bytes."""
     scenes = []
     for scene in synthetic_scenes(images):
         name = f"{scene.sport}/{scene.image}.png"
@@ -40,7 +40,7 @@ def plain_dataset(folder: Path, *, images: int = 4) -> Path:
 
 
 def by_id(scenes: tuple[Scene, ...]) -> list[Scene]:
-    """Return scenes in review order if none exceeds a limit."""
+    """Return scenes in the order of the review if no image exceeds a limit."""
     return sorted(scenes, key=lambda scene: scene.key)
 
 

@@ -40,7 +40,7 @@ def reviews(draw: st.DrawFn) -> list[dict[Key, Decision]]:
 
 
 @given(reviews(), st.booleans())
-def test_with_decisions_keeps_what_all_reviewers_keep(
+def test_with_decisions_keeps_only_images_and_boxes_that_all_reviewers_keep(
     decisions: list[dict[Key, Decision]], only_accepted: bool
 ) -> None:
     kept, applied = with_decisions(SCENES, decisions, only_accepted=only_accepted)

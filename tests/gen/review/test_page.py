@@ -204,7 +204,7 @@ def test_review_in_two_tabs_reports_a_conflict(tmp_path: Path, browser: Any) -> 
     assert stored(folder)[:3] == [Decision("accept"), Decision("reject", "other"), None]
 
 
-def test_review_page_escapes_names(tmp_path: Path, browser: Any) -> None:
+def test_review_page_escapes_html_in_image_and_reviewer_names(tmp_path: Path, browser: Any) -> None:
     folder = dataset(tmp_path, images=1)
     line = json.loads((folder / "scenes.jsonl").read_text())
     name = "<img src=x onerror=alert(1)>"
@@ -250,7 +250,9 @@ def test_review_page_adds_moves_and_removes_boxes(tmp_path: Path, browser: Any) 
     assert [box.corners for box in after.players] == [*(box.corners for box in players[1:]), *decision.added]
 
 
-def test_keys_zoom_to_correct_coordinates_and_switch_between_pictures(tmp_path: Path, browser: Any) -> None:
+def test_review_page_keeps_box_coordinates_when_zoomed_and_switches_pictures_with_keys(
+    tmp_path: Path, browser: Any
+) -> None:
     folder = dataset(tmp_path, images=2)
     ball = scenes_of(folder)[0].ball_box
     with reviewing(folder) as (link, _), looking(browser, link) as page:

@@ -86,7 +86,7 @@ def test_request_without_the_token_gets_403(served: tuple[Path, str]) -> None:
         ("/review.sqlite", 404),
     ],
 )
-def test_every_response_has_the_security_headers_also_outside_the_review(
+def test_every_response_has_security_headers_and_paths_outside_the_review_get_404(
     page: httpx.Client, path: str, status: int
 ) -> None:
     response = page.get(path)
@@ -246,12 +246,14 @@ def test_image_path_missing_or_outside_the_dataset_is_an_error(tmp_path: Path, p
         (["--host", "256.1.1.1"], "unusable-address", "--host 256.1.1.1"),
     ],
 )
-def test_invalid_reviewer_or_host_is_an_error(tmp_path: Path, options: list[str], code: str, value: str) -> None:
+def test_gen_review_with_an_invalid_reviewer_or_host_exits_with_status_2(
+    tmp_path: Path, options: list[str], code: str, value: str
+) -> None:
     done = spotball("gen", "review", str(plain_dataset(tmp_path, images=1)), *options)
     assert (done.returncode, codes(done.stderr)) == (2, [code])
     assert value in done.stderr
 
 
-def test_review_commands_without_a_dataset_exit_with_2(tmp_path: Path) -> None:
+def test_review_commands_without_a_dataset_exit_with_status_2(tmp_path: Path) -> None:
     for command, folder in (("review", tmp_path / "none"), ("apply-review", tmp_path / "none"), ("review", tmp_path)):
         assert spotball("gen", command, folder).returncode == 2

@@ -36,7 +36,7 @@ def arrays(item: Item) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def inpainted(stage: Any, *items: Item) -> list[Item]:
-    """Return the items from a stage, after checking that it changes and stores the pixels of their masks only."""
+    """Return the items from a stage, after checking that it changes only masked pixels and stores the results."""
     outcome = stage.process(items)
     assert not outcome.rejects
     assert not outcome.failures, outcome.failures

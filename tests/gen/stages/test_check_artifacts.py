@@ -20,7 +20,7 @@ BALL = Box(90, 80, 110, 100, 0.9)
 
 
 class Bright:
-    """Detect a ball where the middle of its place is bright. The corner pixel sets a reject or a failure."""
+    """Detect the ball if its center is bright. If not, the corner pixel selects a failure, a reject or no detection."""
 
     Settings = StageSettings
     name, kind, version, batch_size = "detect", "bright", "1", 4
@@ -66,7 +66,7 @@ def check(work: Path, items: Sequence[Item], detector: Any = None, **settings: A
     return Artifacts(ArtifactSettings(**settings), context).process(items)
 
 
-def test_visible_fill_is_marked_for_review_first_unless_below_the_limit(tmp_path: Path) -> None:
+def test_artifact_check_puts_a_visible_fill_first_in_the_review_unless_below_the_limit(tmp_path: Path) -> None:
     items = [painted_item(tmp_path, name) for name in ("m-000001000", "m-000002000")]
     together = check(tmp_path, items).items
     assert together[0].scores["artifact"] > 0.95
@@ -95,7 +95,9 @@ def test_ball_detected_again_is_scored_and_marked_for_review(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("detector", "settings"), [(Blind, {}), (Bright, {"detect_again": False})])
-def test_blind_or_disabled_detector_gives_no_ball_again_score(tmp_path: Path, detector: Any, settings: Any) -> None:
+def test_detector_that_ignores_images_or_is_disabled_gives_no_ball_again_score(
+    tmp_path: Path, detector: Any, settings: Any
+) -> None:
     outcome = check(tmp_path, [painted_item(tmp_path, "seen", ball=True)], detector, **settings)
     assert "ball_again" not in outcome.items[0].scores
 
@@ -110,7 +112,9 @@ def test_pixels_changed_outside_the_mask_are_counted_and_reported(tmp_path: Path
     assert "changed_outside" not in bare.scores
 
 
-def test_item_with_nothing_or_everything_inpainted_fails_or_has_no_artifact_score(tmp_path: Path) -> None:
+def test_check_artifacts_with_nothing_inpainted_fails_and_with_everything_inpainted_gives_no_score(
+    tmp_path: Path,
+) -> None:
     bare, item = item_of(textured(0), tmp_path, ball=BALL), painted_item(tmp_path, "all")
     whole = context_of(tmp_path).keep(item, "masks", np.full((180, 320), 255, np.uint8))
     outcome = check(tmp_path, [bare, replace(item, mask=whole)])

@@ -91,7 +91,7 @@ def test_color_detects_all_balls_and_most_players_with_few_false_boxes(sport: st
 
 
 def scene(work: Path) -> Item:
-    """Return an image of a green ball, a player with a pink shirt and orange shorts, and pink letters."""
+    """Return an item with a green ball, a player with a pink shirt and orange shorts, and pink letters."""
     pixels = np.full((HEIGHT, WIDTH, 3), (120, 122, 126), dtype=np.uint8)
     y, x = np.mgrid[:HEIGHT, :WIDTH] + 0.5
     pixels[(x - 400) ** 2 + (y - 100) ** 2 < 15**2] = (30, 220, 60)
@@ -112,7 +112,7 @@ def detected(item: Item, work: Path, **settings: Any) -> tuple[Box, ...]:
     return done.boxes
 
 
-def test_colors_of_another_sport_must_be_set_and_are_used(tmp_path: Path) -> None:
+def test_color_detection_uses_the_colors_set_for_a_sport_and_without_colors_is_an_error(tmp_path: Path) -> None:
     ball, player = detected(scene(tmp_path), tmp_path)
     assert (ball.label, ball.corners) == ("ball", (385, 85, 415, 115))
     assert ball.score > 0.95
@@ -128,7 +128,7 @@ def test_half_visible_ball_scores_half(tmp_path: Path) -> None:
     pixels[100:, 380:420] = 120
     half = item_of(pixels, tmp_path, "half", sport="drawn")
     (ball,) = (box for box in detected(half, tmp_path, confidence=0) if box.label == "ball")
-    # The half ball is 30 pixels wide and 15 high, and is filled like an ellipse.
+    # The half ball is 30 pixels wide and 15 high, and fills its box as much as an ellipse does.
     assert ball.corners == (385, 85, 415, 100)
     assert ball.score == pytest.approx(0.5, abs=0.03)
     assert [box.label for box in detected(half, tmp_path, confidence=0.6)] == ["player"]
@@ -148,6 +148,6 @@ def test_image_of_one_color_has_no_boxes(value: int, tmp_path: Path) -> None:
         ({"ball": [1, 2, 300], "shirts": [], "shorts": []}, r"colors\.drawn\.ball\.2\n"),
     ],
 )
-def test_invalid_colors_are_refused(wrong: dict[str, object], value: str) -> None:
+def test_color_settings_with_invalid_colors_are_refused(wrong: dict[str, object], value: str) -> None:
     with pytest.raises(ValidationError, match=value):
         ColorSettings.model_validate({"colors": {"drawn": wrong}})

@@ -123,7 +123,7 @@ def test_invalid_line_or_missing_video_file_raises_input_error(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("format", "wrong"), [("coco", "folder"), ("yolo", "file"), ("mot", "folder")])
-def test_missing_path_raises_option_error_before_any_item(format: str, wrong: str, tmp_path: Path) -> None:
+def test_missing_path_raises_option_error_before_any_item_is_processed(format: str, wrong: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
     for path in ("missing", wrong):
@@ -161,7 +161,7 @@ def test_two_videos_with_the_same_box_file_are_an_error(tmp_path: Path) -> None:
         ({"format": "coco", "first_pixel": 2}, "first_pixel"),
     ],
 )
-def test_invalid_settings_are_refused(wrong: dict[str, Any], named: str) -> None:
+def test_file_settings_with_invalid_values_are_refused(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(ValidationError, match=named):
         FileSettings.model_validate({"path": "boxes", **wrong})
 

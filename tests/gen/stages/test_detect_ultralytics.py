@@ -28,7 +28,7 @@ asked: list[tuple[int, dict[str, Any]]] = []
 
 
 class StandIn:
-    """Finds what is red or blue in images of OpenCV's order of colors."""
+    """Stand in for a model: detect red and blue areas in images with OpenCV's order of channels (BGR)."""
 
     def __init__(self, model: str) -> None:
         if "broken" in model:
@@ -47,7 +47,7 @@ class StandIn:
                 rows.append((xs.min(), ys.min(), xs.max() + 1, ys.max() + 1, score, number))
         table = torch.tensor(rows, dtype=torch.float64)
         triangles = [np.array([[x1, y1], [x2, y1], [x1, y2]]) for x1, y1, x2, y2, *_ in rows]
-        # The mask of one that scores low may be empty.
+        # The mask of a detection with a low score may be empty.
         triangles[1] = np.empty((0, 2))
         masks = SimpleNamespace(xy=triangles) if "-seg" in self.model else None
         return SimpleNamespace(boxes=SimpleNamespace(xyxy=table[:, :4], conf=table[:, 4], cls=table[:, 5]), masks=masks)
@@ -164,7 +164,7 @@ def test_ultralytics_model_and_onnx_export_give_the_same_boxes(tmp_path: Path, m
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_segmentation_model_gives_players_outlines(tmp_path: Path) -> None:
+def test_segmentation_model_adds_outlines_only_to_player_boxes(tmp_path: Path) -> None:
     item = item_of(picture(), tmp_path)
     (done,) = stage("yolov8n-seg.pt", tmp_path).process([item]).items
     (player,) = (box for box in done.boxes if box.label == "player")

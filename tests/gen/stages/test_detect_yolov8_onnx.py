@@ -79,7 +79,9 @@ def test_detected_boxes_equal_the_drawn_rectangles(made: Options, settings: Opti
 
 @pytest.mark.parametrize("size", [(90, 160), (720, 1280), (300, 500), (640, 360), (1080, 1920)])
 @pytest.mark.parametrize("sides", [{}, OPEN], ids=str)
-def test_boxes_are_right_for_images_of_any_size(size: tuple[int, int], sides: Options, tmp_path: Path) -> None:
+def test_boxes_in_images_of_any_size_are_within_one_model_pixel_of_the_drawn_rectangles(
+    size: tuple[int, int], sides: Options, tmp_path: Path
+) -> None:
     height, width = size
     ball = (width // 8, height // 8, width // 4, height // 4)
     player = (width // 2, height // 2, width - 3, height - 5)
@@ -120,7 +122,7 @@ def test_boxes_do_not_depend_on_other_images_of_the_batch(sides: Options, tmp_pa
 
 
 @pytest.mark.parametrize("sides", [{}, {"batch": 2}, OPEN], ids=str)
-def test_half_precision_model_finds_the_same_boxes(sides: Options, tmp_path: Path) -> None:
+def test_half_precision_model_finds_the_drawn_boxes(sides: Options, tmp_path: Path) -> None:
     model = write_detector(tmp_path / "m.onnx", half=True, **sides)
     ((ball, player),) = boxes_of([item_of(picture(BALL, PLAYER), tmp_path)], stage(model))
     assert (ball.corners, player.corners) == (BALL, PLAYER)
@@ -162,7 +164,9 @@ def test_class_names_of_the_sport_are_used_and_a_missing_class_is_an_error(tmp_p
     ],
     ids=str,
 )
-def test_model_that_does_not_fit_is_an_error(made: Options, settings: Options, where: str, tmp_path: Path) -> None:
+def test_model_with_unsupported_output_metadata_or_size_raises_option_error(
+    made: Options, settings: Options, where: str, tmp_path: Path
+) -> None:
     detector = stage(write_detector(tmp_path / "m.onnx", **made), **settings)
     with raises(OptionError, where):
         detector.process([item_of(picture(BALL, PLAYER), tmp_path)])
@@ -202,7 +206,7 @@ def test_model_path_is_relative_to_the_configuration_and_its_digest_is_noted(tmp
     assert item.notes["detect"] == {"weights": f"yolov8n.onnx@{digest[:12]}"}
 
 
-def test_stage_is_registered_and_can_be_pickled(tmp_path: Path) -> None:
+def test_yolov8_onnx_stage_is_registered_and_detects_the_same_boxes_after_pickling(tmp_path: Path) -> None:
     assert find("detect", "yolov8-onnx") is YoloV8Onnx
     sent = pickle.loads(pickle.dumps(stage(write_detector(tmp_path / "m.onnx"))))
     assert boxes_of([item_of(picture(BALL, PLAYER), tmp_path)], sent) == [found(BALL, PLAYER)]
@@ -210,7 +214,9 @@ def test_stage_is_registered_and_can_be_pickled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("size", [(360, 640), (720, 1280)])
-def test_segmentation_model_gives_players_outlines(size: tuple[int, int], half: bool, tmp_path: Path) -> None:
+def test_segmentation_model_adds_outlines_only_to_player_boxes(
+    size: tuple[int, int], half: bool, tmp_path: Path
+) -> None:
     """Check that the outline of a player drawn as a right triangle fits the triangle, not the box."""
     scale = size[1] // 640
     pixels = picture(tuple(scale * edge for edge in BALL), size=size)

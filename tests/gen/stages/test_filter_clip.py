@@ -71,7 +71,7 @@ def scores(model: Path, items: list[Item]) -> Scores:
     return scores_of(stage(model, threshold=-1).process(items))
 
 
-def test_scores_equal_a_full_forward_pass_of_transformers(model: Path, items: list[Item], scores: Scores) -> None:
+def test_clip_scores_equal_a_full_forward_pass_of_transformers(model: Path, items: list[Item], scores: Scores) -> None:
     """Compare with the forward pass on text and image together, one image at a time."""
     whole = transformers.CLIPModel.from_pretrained(model).eval()
     processor = transformers.AutoImageProcessor.from_pretrained(model)
@@ -95,7 +95,9 @@ def test_items_not_above_the_threshold_are_rejected(model: Path, items: list[Ite
         assert reject.detail == f"{scores[reject.item]:.4f} is not above {threshold:g}"
 
 
-def test_score_does_not_depend_on_order_or_batch(model: Path, items: list[Item], scores: Scores) -> None:
+def test_clip_score_does_not_depend_on_the_order_of_items_or_the_batch(
+    model: Path, items: list[Item], scores: Scores
+) -> None:
     clip = stage(model, threshold=-1)
     assert scores_of(clip.process(items[::-1])) == scores
     assert {item.id: scores_of(clip.process([item]))[item.id] for item in items} == scores
@@ -104,8 +106,8 @@ def test_score_does_not_depend_on_order_or_batch(model: Path, items: list[Item],
 
 
 @pytest.mark.parametrize("lot", [2, 4, 16])
-def test_image_vectors_in_a_batch_nearly_equal_single_ones(lot: int, model: Path, items: list[Item]) -> None:
-    """Check batched image vectors, which a GPU computes, against single ones."""
+def test_image_vectors_in_a_batch_nearly_equal_those_of_single_images(lot: int, model: Path, items: list[Item]) -> None:
+    """Compare image vectors computed in batches, as on a GPU, with image vectors computed one at a time."""
     loaded, images = stage(model, threshold=-1)._model, [item.image for item in items]
     assert loaded.image_vectors(images, lot) == pytest.approx(loaded.image_vectors(images, 1), abs=1e-5)
 
@@ -125,14 +127,14 @@ def test_top_share_keeps_the_best_items_of_each_sport(model: Path, items: list[I
         assert scores[mine[n_kept - 1]]["clip"] > scores[mine[n_kept]]["clip"]
     assert {reject.reason for reject in rejects} == {"not among the best"}
     assert rejects[0].detail == "rank 4 of 8; only the best 3 are kept"
-    # Of equal scores, the earlier ids are kept.
+    # Of items with equal scores, those with the earlier ids are kept.
     ids = [f"match-{number:09}" for number in range(4)]
     equal = {ident: {"clip": 0.5} for ident in reversed(ids)}
     rejects = stage(model, top_share=0.5, threshold=0.1).settle(equal, dict.fromkeys(ids, "soccer"))
     assert [reject.item for reject in rejects] == ids[2:]
 
 
-def test_settings_need_a_threshold_or_a_top_share_and_only_the_latter_settles(model: Path) -> None:
+def test_clip_settings_need_a_threshold_or_a_top_share_and_a_threshold_decides_on_each_item_alone(model: Path) -> None:
     with pytest.raises(ValidationError, match="`threshold`, `top_share`"):
         Clip.Settings.model_validate({})
     assert not stage(model, threshold=0.1).settles
@@ -201,7 +203,9 @@ def test_bfloat16_scores_nearly_equal_float32_scores(model: Path, items: list[It
     assert [coarse[ident] for ident in scores] == pytest.approx(list(scores.values()), abs=0.1)
 
 
-def test_stage_is_registered_and_can_be_pickled(model: Path, items: list[Item], scores: Scores) -> None:
+def test_clip_stage_is_registered_and_gives_the_same_scores_after_pickling(
+    model: Path, items: list[Item], scores: Scores
+) -> None:
     assert find("filter", "clip") is Clip
     sent = pickle.loads(pickle.dumps(stage(model, threshold=-1)))
     assert scores_of(sent.process(items)) == scores

@@ -52,7 +52,9 @@ def test_sharpness_and_contrast_equal_a_plain_computation(seed: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(2, 30), st.floats(0.6, 6))
-def test_measures_are_in_range_and_blur_does_not_raise_contrast(seed: int, height: int, width: int, by: float) -> None:
+def test_sharpness_and_contrast_are_in_range_and_blur_does_not_raise_contrast(
+    seed: int, height: int, width: int, by: float
+) -> None:
     image = noise(seed, height, width)
     assert 0 <= sharpness(image) <= 1
     assert 0 <= contrast(image) <= 127.5
@@ -89,7 +91,7 @@ def test_motion_is_the_fraction_of_pixels_that_change(tmp_path: Path) -> None:
     writer = cv2.VideoWriter(str(path), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter.fourcc(*"MJPG"), 20, (160, 96))
     for frame in range(8):
         pixels = np.full((96, 160, 3), 60, dtype=np.uint8)
-        # A tenth of a second is 2 frames at 20 frames per second. In it, the square leaves 16 columns and enters 16.
+        # A tenth of a second is 2 frames at 20 frames per second, in which the square leaves 16 columns and enters 16.
         pixels[32:64, 8 * frame : 8 * frame + 40] = 220
         writer.write(pixels)
     writer.release()
@@ -136,6 +138,6 @@ def test_video_is_needed_only_if_min_motion_is_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"min_sharpness": 2}, {"min_contrast": -1}, {"threshold": 0.5}])
-def test_invalid_settings_are_refused(wrong: dict[str, float]) -> None:
+def test_sharpness_settings_with_invalid_values_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         SharpnessSettings.model_validate(wrong)

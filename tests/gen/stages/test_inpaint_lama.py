@@ -57,7 +57,7 @@ def test_output_max_scales_the_model_output(tmp_path: Path) -> None:
     assert arrays(done)[1][36, 46].max() < 50
 
 
-def test_missing_broken_or_other_model_file_raises_option_error(tmp_path: Path) -> None:
+def test_missing_broken_or_unsuitable_model_file_raises_option_error(tmp_path: Path) -> None:
     write(tmp_path / "other.onnx", names=("pixels", "hole"))
     (tmp_path / "broken.onnx").write_bytes(b"no model")
     item = item_of(picture(), tmp_path, ball=BALL)

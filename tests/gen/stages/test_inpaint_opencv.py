@@ -51,7 +51,9 @@ def painted(kind: type[OpenCVInpainting], item: Item, work: Path, seed: int = 0,
 
 
 @KINDS
-def test_inpainted_pixels_match_color_and_slope_of_the_ground(kind: type[OpenCVInpainting], tmp_path: Path) -> None:
+def test_inpainted_pixels_match_the_color_and_brightness_gradient_of_the_ground(
+    kind: type[OpenCVInpainting], tmp_path: Path
+) -> None:
     clean = ground()
     mask, image = arrays(painted(kind, item_of(with_ball(clean), tmp_path, ball=BALL), tmp_path))
     made, there = (pixels[mask > 0].astype(float) for pixels in (image, clean))
@@ -69,7 +71,9 @@ def fine(pixels: NDArray[np.uint8], inside: NDArray[np.bool_]) -> float:
 
 @KINDS
 @pytest.mark.parametrize("strength", [2.0, 6.0])
-def test_grain_inside_matches_the_surroundings(kind: type[OpenCVInpainting], strength: float, tmp_path: Path) -> None:
+def test_grain_inside_the_mask_matches_the_grain_of_the_surroundings(
+    kind: type[OpenCVInpainting], strength: float, tmp_path: Path
+) -> None:
     clean = ground(grain=strength)
     item = item_of(with_ball(clean), tmp_path, ball=BALL)
     (mask, with_it), (_, without) = (arrays(painted(kind, item, tmp_path, grain=wanted)) for wanted in (True, False))
@@ -118,7 +122,7 @@ def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
 
 
 @pytest.mark.slow
-def test_mask_in_matches_covers_balls_and_most_shadows_and_keeps_players(tmp_path: Path) -> None:
+def test_ball_mask_in_synthetic_matches_covers_balls_and_most_shadows_but_not_players(tmp_path: Path) -> None:
     shadows = []
     for sport, number in itertools.product(sorted(LOOKS), range(12)):
         look = LOOKS[sport]
@@ -148,7 +152,7 @@ def test_mask_in_matches_covers_balls_and_most_shadows_and_keeps_players(tmp_pat
 
 
 @pytest.mark.parametrize("wrong", [{"radius": 0}, {"margin": -1}, {"prompt": "grass"}])
-def test_invalid_settings_are_refused(wrong: dict[str, object]) -> None:
+def test_painting_settings_with_invalid_values_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         PaintingSettings.model_validate(wrong)
 

@@ -50,7 +50,7 @@ def filled(inpainting: Any, *items: Item) -> list[NDArray[np.uint8]]:
 
 @pytest.mark.parametrize("size", [(90, 160), (97, 131), (61, 203), (360, 640), (720, 405)])
 @pytest.mark.parametrize("shown", [64, 128])
-def test_only_the_mask_changes_at_any_image_size(
+def test_stable_diffusion_changes_only_the_mask_at_any_image_size(
     size: tuple[int, int], shown: int, model: Path, tmp_path: Path
 ) -> None:
     item = item_of(picture(size), tmp_path, ball=BALL)
@@ -63,10 +63,10 @@ def test_only_the_mask_changes_at_any_image_size(
     ("kind", "save", "other"),
     [(StableDiffusion, save_inpainting, 4), (StableDiffusionXL, save_inpainting_xl, 4), (FluxFill, save_flux_fill, 16)],
 )
-def test_each_family_removes_the_ball_and_refuses_other_models(
+def test_each_model_family_removes_the_ball_and_refuses_models_of_another_kind(
     kind: type, save: Any, other: int, tmp_path: Path
 ) -> None:
-    """Check each family with a tiny model, and with a network with the input channels of another kind of model."""
+    """Check each family with a tiny model, and with a network that has the input channels of another kind of model."""
     model = save(tmp_path / "tiny")
     white, black = (
         item_of(picture(color=color), tmp_path / str(color), ball=BALL, players=(PLAYER,)) for color in (250, 5)
@@ -83,7 +83,7 @@ def test_each_family_removes_the_ball_and_refuses_other_models(
         stage(save(tmp_path / "other", channels=other), tmp_path, kind=kind).process([white])
 
 
-def test_seed_of_an_item_does_not_depend_on_other_items(model: Path, tmp_path: Path) -> None:
+def test_inpainted_image_of_an_item_does_not_depend_on_other_items(model: Path, tmp_path: Path) -> None:
     items = [item_of(picture(), tmp_path, f"match-{number:09}", ball=BALL) for number in range(4)]
     together = filled(stage(model, tmp_path, batch_size=1), *items)
     assert len({array.tobytes() for array in together}) == 4
@@ -91,7 +91,7 @@ def test_seed_of_an_item_does_not_depend_on_other_items(model: Path, tmp_path: P
     assert np.array_equal(filled(stage(model, tmp_path), items[2]), together[2:3])
 
 
-def test_batched_images_differ_from_single_ones_only_by_rounding(model: Path, tmp_path: Path) -> None:
+def test_images_inpainted_in_a_batch_differ_from_single_ones_only_by_rounding(model: Path, tmp_path: Path) -> None:
     items = [item_of(picture(), tmp_path, f"match-{number:09}", ball=BALL) for number in range(3)]
     items.insert(1, item_of(picture((64, 200)), tmp_path, f"match-{9:09}", ball=BALL))
     single, together = (filled(stage(model, tmp_path, batch_size=size), *items) for size in (1, 4))
@@ -117,7 +117,9 @@ def test_process_notes_weights_prompts_and_seed_and_loads_no_safety_checker(
     [{"prompt": "snow"}, {"negative_prompt": "snow"}, {"steps": 3}, {"guidance_scale": 2.0}, {"surroundings": 12.0}],
     ids=str,
 )
-def test_every_setting_changes_the_image(changed: dict[str, Any], model: Path, tmp_path: Path) -> None:
+def test_each_stable_diffusion_setting_changes_the_inpainted_image(
+    changed: dict[str, Any], model: Path, tmp_path: Path
+) -> None:
     item = item_of(picture((200, 300)), tmp_path, ball=BALL)
     (before,), (after,) = (filled(stage(model, tmp_path, **settings), item) for settings in ({}, changed))
     assert (before != after).any()
@@ -173,7 +175,9 @@ def test_hub_model_without_network_raises_option_error(tmp_path: Path) -> None:
     )
 
 
-def test_stage_is_registered_and_can_be_pickled(model: Path, tmp_path: Path) -> None:
+def test_stable_diffusion_stage_is_registered_and_gives_the_same_image_after_pickling(
+    model: Path, tmp_path: Path
+) -> None:
     assert find("inpaint", "stable-diffusion") is StableDiffusion
     item, inpainting = item_of(picture(), tmp_path, ball=BALL), stage(model, tmp_path)
     sent = pickle.loads(pickle.dumps(inpainting))

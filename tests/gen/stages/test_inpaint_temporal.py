@@ -65,14 +65,16 @@ def inside(item: Item) -> NDArray[np.bool_]:
 
 
 def error(item: Item) -> float:
-    """Return the mean difference inside the ball from the moment of the item, drawn without the ball."""
+    """Return the mean difference, inside the ball, from the same moment of the match drawn without the ball."""
     moment = Play(Shot("play", SECONDS, SEED), LOOKS[SPORT], WIDTH, HEIGHT).at(item.time)
     image, _ = Painter(LOOKS[SPORT], WIDTH, HEIGHT, SEED).draw(replace(moment, balls=()), round(item.time * 10))
     return float(np.abs(arrays(item)[1].astype(int) - image)[inside(item)].mean())
 
 
 @pytest.mark.slow
-def test_temporal_restores_the_background_better_than_telea_in_any_order(items: list[Item], tmp_path: Path) -> None:
+def test_temporal_restores_the_background_better_than_telea_and_independently_of_other_items(
+    items: list[Item], tmp_path: Path
+) -> None:
     temporal, telea = (painted(kind, items, tmp_path / kind.kind) for kind in (Temporal, Telea))
     for done in temporal:
         mask, image = arrays(done)
@@ -90,7 +92,7 @@ def test_temporal_restores_the_background_better_than_telea_in_any_order(items: 
         assert one.notes == other.notes
 
 
-def test_missing_video_fails_temporal_but_not_patches_and_a_photo_is_filled_from_patches(
+def test_temporal_with_a_missing_video_fails_and_with_a_photo_fills_from_patches(
     items: list[Item], tmp_path: Path
 ) -> None:
     gone = replace(items[0], source=replace(items[0].source, path=str(tmp_path / "gone.avi")))

@@ -79,13 +79,15 @@ def test_ball_cells_with_zero_min_share_equal_ground_truth_from_box(ball: tuple[
 
 
 @given(grids_and_balls(), st.floats(0, 0.99), st.floats(0, 0.99))
-def test_larger_min_share_gives_fewer_cells_but_at_least_one(ball: tuple[Grid, Box], a: float, b: float) -> None:
+def test_ball_cells_with_a_larger_min_share_are_a_subset_but_never_empty(
+    ball: tuple[Grid, Box], a: float, b: float
+) -> None:
     few, many = (set(ball_cells(ball[1], ball[0], min_share=share)) for share in (max(a, b), min(a, b)))
     assert few
     assert few <= many
 
 
-def test_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path: Path) -> None:
+def test_cells_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path: Path) -> None:
     pixels = np.full((360, 640, 3), 90, dtype=np.uint8)
     balls = {"a": Box(54, 50, 74, 70), "b": Box(640, 50, 660, 70), "c": None}
     items = [item_of(pixels, tmp_path, name, ball=ball) for name, ball in balls.items()]
@@ -101,7 +103,7 @@ def test_stage_labels_items_and_fails_items_without_a_ball_in_the_image(tmp_path
     assert not (tmp_path / "overlays").exists()
 
 
-def test_overlay_is_the_image_with_the_grid_which_must_be_large_enough_to_draw(tmp_path: Path) -> None:
+def test_cells_overlay_is_the_image_with_the_grid_and_a_grid_too_small_to_draw_is_an_error(tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (360, 640, 3), dtype=np.uint8)
     item = item_of(pixels, tmp_path, ball=Box(54, 50, 74, 70))
     Cells(CellsSettings(overlay=True), context_of(tmp_path)).process([item])

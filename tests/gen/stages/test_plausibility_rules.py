@@ -1,4 +1,4 @@
-"""Test the plausibility rules: one image breaks each rule, bounds are exact, and sports can set their own."""
+"""Test the plausibility rules: for each rule, one image breaks it; bounds are exact; sports can set their own."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def moved(box: Box, dx: float, dy: float = 0) -> Box:
         ((LEFT, RIGHT, moved(BALL, 310), Box(550, 150, 560, 170, 0.9, "player")), {}, "ball far from players"),
     ],
 )
-def test_rules_reject_only_beyond_bounds(
+def test_rules_reject_an_item_only_if_a_measure_is_beyond_its_bound(
     boxes: tuple[Box, ...], settings: dict[str, Any], expected: str | None
 ) -> None:
     result = judged(*boxes, **settings)
@@ -136,7 +136,7 @@ def test_bounds_of_a_sport_replace_the_settings_for_that_sport_only() -> None:
         ({"near": 1}, "near"),
     ],
 )
-def test_invalid_settings_are_refused(wrong: dict[str, float], told: str) -> None:
+def test_rules_settings_with_invalid_values_are_refused(wrong: dict[str, float], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         RulesSettings.model_validate(wrong)
 

@@ -134,7 +134,7 @@ def test_two_balls_confirmed_by_other_frames_are_both_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_frames_beyond_a_cut_are_not_used(tmp_path: Path, first: bool) -> None:
+def test_kalman_tracking_does_not_use_frames_beyond_a_cut(tmp_path: Path, first: bool) -> None:
     # The dot is visible during one whole shot and absent from the other.
     path = video(tmp_path / "a.mkv", lambda time: [flying(time)] if (time < 2) == first else [], cut=2.0)
     item = item_at(path, 1.95 if first else 2.05, tmp_path)
@@ -158,7 +158,9 @@ def test_neighbors_have_the_requested_times_and_no_duplicates(flight: Path, tmp_
     assert len({part.offset for part in dense}) == len(dense) == 8
 
 
-def test_exact_neighbors_round_to_plain_ones_and_include_the_frame_of_the_item(flight: Path, tmp_path: Path) -> None:
+def test_neighbors_with_exact_values_round_to_plain_neighbors_and_include_the_frame_of_the_item(
+    flight: Path, tmp_path: Path
+) -> None:
     item = item_at(flight, 2.0, tmp_path)
     larger = 400, 225
     plain = neighbors(item, larger, seconds=0.5, fps=10)

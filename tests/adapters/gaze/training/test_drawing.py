@@ -123,7 +123,7 @@ class TestPicture:
             assert 0 <= x1 < x2 <= 1
             assert 0 <= y1 < y2 < min(y for _, y in drawn.points)
 
-    def test_draw_is_deterministic_and_looks_depend_on_the_seed(self) -> None:
+    def test_draw_with_the_same_look_is_deterministic_and_drawn_look_depends_on_the_seed(self) -> None:
         look = drawn_look(np.random.default_rng(1))
         assert draw(stimulus(), look, 64).image.tobytes() == draw(stimulus(), look, 64).image.tobytes()
         assert drawn_look(np.random.default_rng(1)) == look != drawn_look(np.random.default_rng(2))

@@ -23,9 +23,9 @@ zs = st.floats(0.1, 3)
 
 class TestRay:
     def test_meets_table_equals_the_values_computed_by_hand(self) -> None:
-        # The table is 0.5 lower, so a ray 45 degrees down meets it 0.5 ahead.
+        # The table is 0.5 below the eyes, so a ray that points 45 degrees down meets it 0.5 ahead.
         assert meets_table(Direction(0.0, math.radians(45))) == pytest.approx((0.0, 0.5))
-        # This ray travels 0.8 horizontally: half sideways, sqrt(3) / 2 ahead.
+        # This ray travels 0.8 horizontally: 0.8 / 2 to the side and 0.8 * sqrt(3) / 2 ahead.
         found = meets_table(Direction(math.radians(30), math.atan(5 / 8)))
         assert found == pytest.approx((0.8 * 0.5, 0.8 * math.sqrt(3) / 2))
 

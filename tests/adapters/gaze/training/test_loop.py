@@ -1,4 +1,4 @@
-"""Test the network, the training loop, and the effect of training on each set."""
+"""Test the network, the training loop, and the effect of training on each image set."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class TestLoop:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_head_bias_appears_if_heads_agree_with_eyes_and_vanishes_if_they_disagree(
+def test_head_bias_appears_after_training_with_agreeing_heads_and_eyes_and_vanishes_with_disagreeing_ones(
     sets: dict[str, PictureTensors], seed: int
 ) -> None:
     """Test the head bias after training. Chance is 1/3, and the margins are larger than the variation of runs."""

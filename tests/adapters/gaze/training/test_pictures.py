@@ -42,7 +42,7 @@ class TestPlans:
         for plans in (pictures.validation_plans(50, 0), design_plans()):
             assert agree.isdisjoint({one.key for one in plans})
 
-    def test_design_plans_equal_the_factorial_design_and_with_the_same_key_differ_only_in_the_gaze_target(self) -> None:
+    def test_design_plans_equal_the_factorial_design_and_plans_with_one_key_differ_only_in_gaze_target(self) -> None:
         stimuli = [plan.stimulus for plan in design_plans()]
         known = [(one.condition, one.gaze) for one in factorial_design()]
         assert [(one.condition, one.gaze) for one in stimuli] == known

@@ -35,7 +35,7 @@ def course(end: float) -> tuple[Epoch, ...]:
 
 
 WRONG = {"agree-1": range(40), "disagree-1": range(10), "agree-2": range(50), "disagree-2": range(5)}
-"""The places of the stimuli without a choice, by run; all other choices are right."""
+"""Indices of the stimuli without a choice, by run; all other choices are correct."""
 
 
 def reported(**changes: str) -> TrainingReport:
@@ -82,7 +82,7 @@ class TestNumbers:
                 expected = tuple(share_right(WRONG[run], condition) for run in one.respondents)
                 assert one.accuracy[condition].seeds == pytest.approx(expected)
 
-    def test_report_difference_is_computed_per_seed(self, report: TrainingReport) -> None:
+    def test_report_difference_between_the_training_sets_is_computed_per_seed(self, report: TrainingReport) -> None:
         assert report.difference is not None
         one, other = (
             share_right(WRONG[f"disagree-{seed}"], "natural") - share_right(WRONG[f"agree-{seed}"], "natural")
@@ -112,7 +112,7 @@ class TestTable:
                 assert part in text
             assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
 
-    def test_table_of_photos_does_not_mention_synthetic_images(self) -> None:
+    def test_table_of_training_on_photos_does_not_mention_synthetic_images(self) -> None:
         assert "synthetic" not in results.to_text(reported(data="0123456789"))
 
 

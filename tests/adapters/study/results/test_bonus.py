@@ -30,12 +30,12 @@ from tests.adapters.study.stored import given, person
         ([], "1", "0.00"),
     ],
 )
-def test_amount_matches_examples_computed_by_hand(answers: list[GivenAnswer], most: str, paid: str) -> None:
+def test_bonus_amount_equals_hand_computed_examples(answers: list[GivenAnswer], most: str, paid: str) -> None:
     assert str(amount(person(*answers), Decimal(most))) == paid
 
 
 @over(st.integers(0, 200), st.integers(0, 200), st.integers(0, 10_000))
-def test_amount_is_rounded_down_to_whole_cents(right: int, wrong: int, cents: int) -> None:
+def test_bonus_amount_is_rounded_down_to_whole_cents(right: int, wrong: int, cents: int) -> None:
     most = Decimal(cents) / 100
     paid = amount(person(given(*["C2"] * right, *["F9"] * wrong)), most)
     in_cents = int(paid * 100)
@@ -45,7 +45,9 @@ def test_amount_is_rounded_down_to_whole_cents(right: int, wrong: int, cents: in
     assert Decimal(0) <= paid <= most
 
 
-def test_bonus_file_lists_platform_participants_who_earned_something(tmp_path: Path) -> None:
+def test_bonus_file_lists_only_platform_participants_with_a_bonus_and_is_readable_only_by_its_owner(
+    tmp_path: Path,
+) -> None:
     clicked = {"a": ("C2", "C2", "A1"), "b": ("A1", "A1", "A1"), "c": ("C2", "C2", "C2"), "d": ("C2", "A1", "A1")}
     people = [person(given(*cells), name=name) for name, cells in clicked.items()]
     amounts = bonuses(people, {"a": "pid-a", "b": "pid-b", "d": "pid-d"}, Decimal("1.00"))

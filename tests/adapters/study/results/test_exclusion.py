@@ -19,7 +19,7 @@ answers = st.builds(given, cells, cells, cells, check=st.booleans(), seconds=st.
 
 
 def check(*cells: str) -> GivenAnswer:
-    """Return the answer to a check, whose ball is in C2 and C3."""
+    """Return an answer to an attention check whose ball is in C2 and C3."""
     return given(*cells, check=True)
 
 
@@ -34,11 +34,13 @@ class TestChecks:
             # No click of one check hits the ball: excluded by both rules.
             ([check("C2", "C3", "C3"), check("D5", "D5", "A1")], ("checks", "checks-all")),
             ([check("D5", "D5", "A1"), check("C2", "C3", "C3")], ("checks", "checks-all")),
-            # There is no check. Misses on other images do not exclude.
+            # There is no check. Clicks that miss the ball on other images do not exclude.
             ([], ()),
         ],
     )
-    def test_check_rules_match_examples_made_by_hand(self, some: list[GivenAnswer], reasons: tuple[str, ...]) -> None:
+    def test_rules_checks_and_checks_all_agree_with_examples_made_by_hand(
+        self, some: list[GivenAnswer], reasons: tuple[str, ...]
+    ) -> None:
         someone = person(given("D5", "D6", "D7"), *some)
         assert Exclusion(("checks", "checks-all")).reasons(someone) == reasons
         assert Exclusion().reasons(someone) == reasons[:1]
@@ -54,13 +56,13 @@ class TestChecks:
         assert EVERY.reasons(person(*some)) == EVERY.reasons(person(*turned[::-1]))
 
 
-class TestOthers:
-    def test_other_rules_match_examples_made_by_hand(self) -> None:
+class TestOtherRules:
+    def test_rules_fast_and_same_cell_agree_with_examples_made_by_hand(self) -> None:
         # The median time is compared with the minimum.
         someone = person(*(given("C2", seconds=seconds) for seconds in (2.0, 90.0, 4.0)))
         assert Exclusion(("fast",), min_seconds=4.0).reasons(someone) == ()
         assert Exclusion(("fast",), min_seconds=4.1).reasons(someone) == ("fast",)
-        # The same cell on all images is compared without checks, and needs two answers.
+        # The rule "same-cell" ignores checks, and needs at least two answers on other images.
         rule, same, other = Exclusion(("same-cell",)), given("D5", "D5", "D5"), check("C2", "C2", "C3")
         assert rule.reasons(person(same, other, same)) == ("same-cell",)
         assert rule.reasons(person(same, other, given("D5", "D5", "D6"))) == ()
@@ -68,7 +70,9 @@ class TestOthers:
         assert Exclusion(()).reasons(person(given("F1", check=True))) == ()
 
     @over(st.lists(answers), st.sets(st.sampled_from(sorted(RULES))))
-    def test_rules_are_independent_of_each_other(self, some: list[GivenAnswer], names: set[str]) -> None:
+    def test_reasons_of_combined_rules_are_those_of_each_rule_alone(
+        self, some: list[GivenAnswer], names: set[str]
+    ) -> None:
         alone = {name for name in names if Exclusion((name,), min_seconds=4.0).reasons(person(*some))}
         assert set(Exclusion(tuple(names), min_seconds=4.0).reasons(person(*some))) == alone
 
@@ -81,7 +85,7 @@ class TestOptions:
         assert exclusion_of(config, rules="fast", min_seconds=4) == Exclusion(("fast",), 4)
         assert exclusion_of(config, rules="").rules == ()
         assert exclusion_of(ExclusionConfig(checks="none")).rules == ()
-        # The default is the rule of the paper; a minimum time adds the rule fast.
+        # By default, only the rule of the paper ("checks") applies. A minimum time adds the rule "fast".
         assert exclusion_of(ExclusionConfig()).rules == ("checks",)
         assert exclusion_of(ExclusionConfig(), min_seconds=3).rules == ("checks", "fast")
 

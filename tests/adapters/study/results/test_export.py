@@ -61,7 +61,7 @@ def rows_of(path: Path) -> list[tuple[object, ...]]:
 
 
 def expected(study: Path, labels: set[str]) -> list[tuple[object, ...]]:
-    """Return the rows of responses without explanations, from the stored events by plain loops."""
+    """Compute the expected rows of responses, without explanations, from the stored events in a plain loop."""
     return [
         (trial["sport"], trial["image"], RESPONDENT, "human", "base", number, who, label(row, col))
         for who, trial, cells in confirmed(study)
@@ -90,7 +90,7 @@ def test_export_keeps_participants_who_finished_and_passed_all_checks(study: Pat
     assert f"{N} participants took part, {len(finished(study))} finished, {len(kept)} exported" in said
     assert f"{N - len(finished(study))} unfinished participants excluded" in said
     assert f"{len(finished(study) & failing(study))} participants excluded by the rule checks" in said
-    # Explanations are the reasoning of the first click. `init` sets their number to the number of images, which is 6.
+    # An explanation is the reasoning of the first click. `init` asks for one per image, so there are 6.
     explained = Counter((row[5], row[6]) for row in rows if row[8] is not None)
     assert {sample for sample, _ in explained} == {1}
     assert set(explained.values()) == {6}
@@ -158,7 +158,7 @@ def test_export_to_a_folder_writes_a_dataset_and_the_exclusions(study: Path, tmp
         assert group["metrics"]["accuracy"]["value"] == pytest.approx(right[group["sport"]] / n[group["sport"]])
 
 
-def test_export_in_another_format_replaces_the_first(study: Path, tmp_path: Path) -> None:
+def test_export_in_another_format_replaces_the_responses_file_of_the_first_format(study: Path, tmp_path: Path) -> None:
     exported(study, tmp_path / "human")
     exported(study, tmp_path / "human", "--format", "parquet")
     assert sorted(path.name for path in (tmp_path / "human").glob("responses*")) == ["responses-people.parquet"]
@@ -184,7 +184,7 @@ def test_platform_ids_are_only_in_the_identities_file(study: Path, tmp_path: Pat
     assert all(person in (study / "identities.sqlite").read_bytes() for person in persons)
 
 
-def test_export_excludes_checks_that_are_not_controls(tmp_path: Path) -> None:
+def test_export_excludes_answers_to_checks_that_are_not_controls_in_the_dataset(tmp_path: Path) -> None:
     # Soccer 6 is a check in this study, although it is not a control.
     lists = {'checks = ["7", "8"]': 'checks = ["6", "7"]', '"5", "6"]': '"5"]'}
     study = made.study(tmp_path, changes={**lists, "explanations = 6": "explanations = 0"})
@@ -194,7 +194,7 @@ def test_export_excludes_checks_that_are_not_controls(tmp_path: Path) -> None:
     assert "excluded: 2 answers to checks" in said
 
 
-def test_export_of_a_study_changed_after_the_answers_is_an_error(study: Path, tmp_path: Path) -> None:
+def test_export_of_a_study_whose_settings_changed_after_the_answers_is_an_error(study: Path, tmp_path: Path) -> None:
     other = made.study(tmp_path, sports=("soccer", "volleyball"))
     for name in ("study.sqlite", "identities.sqlite"):
         (other / name).write_bytes((study / name).read_bytes())
@@ -261,7 +261,9 @@ def test_export_contains_the_confirmed_cells_after_any_clicks_and_undos(
     assert {tuple(row[:3]): row[3] for row in counted.select("image", "participant", "cell", "n").rows()} == wanted
 
 
-def test_bonus_matches_the_exported_accuracy(people: list[Participation], study: Path, tmp_path: Path) -> None:
+def test_bonus_equals_the_exported_accuracy_times_the_maximum_rounded_down_to_cents(
+    people: list[Participation], study: Path, tmp_path: Path
+) -> None:
     exported(study, tmp_path / "human", "--keep-all")
     shares = dict(pl.read_csv(tmp_path / "human/participants.csv").select("participant", "accuracy").rows())
     command("bonus", study, "--out", tmp_path / "bonus.csv")

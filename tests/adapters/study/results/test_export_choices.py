@@ -24,7 +24,7 @@ from tests.failures import raises
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a study of photos 1 to 4 and check 9, with target vase. Ann is always right, Bob misses 2 and 9."""
+    """Create a study of photos 1 to 4 and check 9, with target vase. Ann is always right; Bob is wrong on 2 and 9."""
     folder = tmp_path_factory.mktemp("choices")
     (folder / "data").mkdir()
     Image.new("RGB", (640, 360), "gray").save(folder / "data/photo.png")
@@ -53,7 +53,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study"
 
 
-def test_export_excludes_a_participant_who_misses_a_check(study: Path, tmp_path: Path) -> None:
+def test_export_excludes_a_participant_who_fails_an_attention_check(study: Path, tmp_path: Path) -> None:
     command("export", study, "--out", tmp_path / "mine.csv")
     rows = pl.read_csv(tmp_path / "mine.csv", infer_schema=False)
     assert rows.columns == list(TRIALS)
@@ -66,7 +66,7 @@ def test_exported_choices_are_read_as_gaze_trials(study: Path, tmp_path: Path, w
     assert set(COLUMNS) - {"sample"} <= set(TRIALS)
     photos = read_stimuli(study.parent / "data/stimuli.csv") if with_stimuli else ()
     trials = read_trials(tmp_path / "out/trials.csv", photos)
-    # The check is excluded from the trials of both participants, and counted.
+    # Both participants' answers to the check are excluded from the trials, and counted.
     assert (len(trials.frame), trials.n_checks) == (8, 2)
     assert trials.respondents == ["human"]
     command("export", study, "--out", tmp_path / "mine.csv", "--keep-all", "--respondent", "mine")
@@ -95,7 +95,7 @@ def test_export_to_a_folder_writes_trials_and_participants(study: Path, tmp_path
     assert people.rows() == [("ann", 1.0, 0, None), ("bob", 0.75, 1, "checks")]
 
 
-def test_bonus_uses_the_accuracy_on_photos_without_checks(study: Path, tmp_path: Path) -> None:
+def test_bonus_of_a_choice_study_uses_the_accuracy_on_photos_that_are_not_checks(study: Path, tmp_path: Path) -> None:
     assert "2 bonuses, 1.75 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv")
     assert "1 bonuses, 1.00 EUR" in command("bonus", study, "--out", tmp_path / "bonus.csv", "--kept")
 

@@ -16,11 +16,11 @@ from tests.adapters.study.made import change, choices, study
 from tests.adapters.study.stored import command, simulate
 from tests.failures import raises
 
-# rules/files/tabular_data/data.yaml, fileRegex.
+# `fileRegex` in rules/files/tabular_data/data.yaml of the specification.
 FILE = re.compile(r"([a-z]+-[a-zA-Z0-9]+)(_[a-z]+-[a-zA-Z0-9]+)*_data\.csv")
-# objects/common_principles.yaml, keywords.
+# Keywords in objects/common_principles.yaml.
 KEYWORDS = {"study", "site", "subject", "session", "task", "condition", "trial", "stimulus", "description"}
-# rules/compiled_metadata.yaml, required fields.
+# Required fields in rules/compiled_metadata.yaml.
 REQUIRED = {"name", "description", "variableMeasured"}
 # Properties of schema.org's PropertyValue and Dataset that the export uses.
 VARIABLE = {"@type", "name", "description", "value"}
@@ -32,7 +32,7 @@ def json_of(path: Path) -> Any:
 
 
 def check_psych_ds(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """Return rows by the file's keyword `description`; raise AssertionError if a rule is broken."""
+    """Check the rules of Psych-DS, and return the rows of each file by the keyword `description` in its name."""
     description = json_of(folder / "dataset_description.json")
     assert description["@type"] == "Dataset"
     assert description["@context"].startswith("https://schema.org")
@@ -52,7 +52,7 @@ def check_psych_ds(folder: Path) -> dict[str, list[dict[str, str]]]:
         assert len(set(header)) == len(header), "a header is repeated"
         assert all(header), "a header is missing"
         assert all(len(row) == len(header) for row in rows), "a row has another number of cells"
-        # The metadata of a file's own sidecar override those of the dataset.
+        # The metadata in a file's sidecar override those of the dataset.
         compiled = {**description, **sidecar}
         for one in compiled["variableMeasured"]:
             assert set(one) == VARIABLE

@@ -52,8 +52,10 @@ class TestPatterns:
         assert repeated_share(some[::-1]) == repeated
 
     @pytest.mark.real
-    def test_shares_of_the_published_participants_are_low(self, real_release: Path) -> None:
-        """Check the shares of the published clicks, which docstrings quote."""
+    def test_repeated_and_pattern_shares_of_the_published_participants_are_at_most_20_percent(
+        self, real_release: Path
+    ) -> None:
+        """Check the shares of the published clicks. Docstrings of the package quote these numbers."""
         clicks = pl.read_csv(real_release / "data/responses/humans/soccer_clicks.csv").sort("id", "order", "click")
         shares = []
         for _, of_person in clicks.group_by("id"):
@@ -97,7 +99,7 @@ class TestExplanations:
     def test_duplicated_counts_repeated_explanations_per_participant(self) -> None:
         long = "the players look at the ball on the left"
         texts = {"a": [long, "her arm is up"], "b": [f"  {long.upper()}! "], "c": ["her arm is up", "Her arm is up."]}
-        # The text that "a" and "c" share is short, and may coincide by chance.
+        # The text that "a" and "c" share is short, so it may coincide by chance and does not count.
         assert duplicated(texts) == {"a": 1, "b": 1, "c": 2}
 
 
@@ -110,12 +112,16 @@ class TestFlags:
     @pytest.mark.parametrize(
         ("seconds", "server_seconds", "flags"), [(9, 2.0, set()), (9, 1.9, {"fast"}), (1, 60.0, {"fast"})]
     )
-    def test_rule_fast_uses_both_times(self, seconds: float, server_seconds: float, flags: set[str]) -> None:
+    def test_rule_fast_flags_a_short_time_in_the_browser_or_at_the_server(
+        self, seconds: float, server_seconds: float, flags: set[str]
+    ) -> None:
         assert self.flags(*[given("D5", "A1", seconds=seconds)] * 3, server_seconds=server_seconds) == flags
 
     @pytest.mark.parametrize(("share", "is_flagged"), [(0.49, False), (0.5, True), (None, False)])
     @pytest.mark.parametrize("rule", ["repeated", "patterned"])
-    def test_repeated_and_patterned_flag_from_half(self, rule: str, share: float | None, is_flagged: bool) -> None:
+    def test_rules_repeated_and_patterned_flag_shares_of_at_least_half(
+        self, rule: str, share: float | None, is_flagged: bool
+    ) -> None:
         assert (rule in self.flags(given("D5", "A1"), **{rule: share})) is is_flagged
 
     def test_rule_repeated_has_a_higher_threshold_for_choices(self) -> None:
@@ -123,7 +129,7 @@ class TestFlags:
         assert self.flags(chosen, given("vase"), repeated=0.6) == set()
         assert self.flags(chosen, given("vase"), repeated=0.9) == {"repeated"}
 
-    def test_explanation_rules_flag_from_half_of_the_explanations(self) -> None:
+    def test_rules_explanations_and_duplicates_flag_if_at_least_half_of_the_explanations_are_affected(self) -> None:
         said = [replace(given("D5", "A1"), explanation="They look there.") for _ in range(4)]
         for field, rule in (("poor_explanations", "explanations"), ("duplicated_explanations", "duplicates")):
             assert self.flags(*said, **{field: 1}) == set()

@@ -46,7 +46,9 @@ def study(tmp_path: Path) -> Path:
     return folder
 
 
-def test_release_export_is_read_back_by_the_importer_and_its_order_counts_checks(study: Path, tmp_path: Path) -> None:
+def test_release_export_is_read_back_by_import_release_and_its_order_numbers_count_checks(
+    study: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "release"
     release_of(study, out)
     command("export", study, "--out", tmp_path / "human.jsonl", "--respondent", "human")
@@ -59,7 +61,7 @@ def test_release_export_is_read_back_by_the_importer_and_its_order_counts_checks
     controls = {scene.image for scene in scenes.values() if scene.control}
     ours = pl.read_ndjson(tmp_path / "human.jsonl").filter(~pl.col("image").is_in(controls))
     assert ours.select(COLUMNS).sort(COLUMNS).rows() == release.responses.sort(COLUMNS).rows()
-    # The clicks on checks are excluded, but the numbers of the other images count them.
+    # Clicks on checks are excluded, but the order numbers of the other images count the checks.
     assert pl.read_csv(out / CLICKS, infer_schema=False).rows() == [
         (who, str(trial["trial"] + 1), trial["image"], str(number), str(row), str(col))
         for who, trial, cells in confirmed(study)
@@ -68,7 +70,9 @@ def test_release_export_is_read_back_by_the_importer_and_its_order_counts_checks
     ]
 
 
-def test_release_export_replaces_only_itself_and_reports_images_without_a_ball_box(study: Path, tmp_path: Path) -> None:
+def test_release_export_replaces_an_earlier_export_but_no_other_files_and_reports_images_without_a_ball_box(
+    study: Path, tmp_path: Path
+) -> None:
     out, scenes = tmp_path / "release", tmp_path / "data/scenes.jsonl"
     for _ in range(2):
         release_of(study, out)
@@ -92,7 +96,9 @@ def test_release_export_replaces_only_itself_and_reports_images_without_a_ball_b
         ({"image": "a1"}, "invalid-value"),
     ],
 )
-def test_release_of_an_unsupported_sport_grid_or_image_is_an_error(tmp_path: Path, change: Any, said: str) -> None:
+def test_release_export_of_an_unsupported_sport_grid_or_image_id_is_an_error(
+    tmp_path: Path, change: Any, said: str
+) -> None:
     made.dataset(tmp_path / "data", images=2, checks=1)
     known = [scene.model_copy(update=change) for scene in read_scenes(tmp_path / "data/scenes.jsonl")[:1]]
     write_scenes(known, tmp_path / "data/scenes.jsonl")
@@ -121,7 +127,10 @@ def published(real_release: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.mark.real
 class TestPublished:
-    """Test the release's soccer clicks as events of 50 participants; the release lacks clicks on checks."""
+    """Test exports of the published soccer clicks, stored as events of 50 participants.
+
+    The release contains no clicks on checks.
+    """
 
     def test_published_clicks_are_exported_byte_for_byte_and_replicate_the_same_figures(
         self, published: Path, real_release: Path, tmp_path: Path
@@ -140,7 +149,7 @@ class TestPublished:
                 assert figure == (None if wanted is None else pytest.approx(wanted, rel=1e-12))
         assert sum(item.reproduced is not None for item in ours.items) > 30
 
-    def test_responses_of_published_clicks_match_the_import(
+    def test_exported_responses_of_published_clicks_equal_those_of_import_release(
         self, published: Path, real_release: Path, tmp_path: Path
     ) -> None:
         command("export", published, "--out", tmp_path / "human", "--respondent", "human")
@@ -169,7 +178,7 @@ def clicks_of(path: Path) -> dict[str, dict[int, tuple[str, list[tuple[int, int]
 def as_events(
     label: str, answers: dict[int, tuple[str, list[tuple[int, int]]]], design: StudyDesign
 ) -> tuple[list[StudyTrial], list[Event]]:
-    """Return trials and events of these answers, with synthetic times and only hits on checks."""
+    """Return trials and events of these answers, with synthetic times. On checks, all clicks hit the ball."""
     checks = iter(("302", "347"))
     clock = Clock(generator_for(0, label))
     trials, events = [], [clock.event("stage", None, {"stage": stage}) for stage in ("consent", "instructions")]

@@ -48,12 +48,12 @@ def json_of(*arguments: str | Path) -> tuple[int, Any]:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = made.study(tmp_path_factory.mktemp("status"), sports=("soccer", "volleyball"))
-    # Careless participants use the oracle on checks, so they pass them, and all are kept.
+    # Careless participants guess like the oracle on checks too, so they pass the checks, and all are kept.
     simulate(folder, 10, population=Population(guesses="oracle", unfinished=0.2, careless=0.5))
     return folder
 
 
-def test_status_json_counts_participants_by_the_exclusion_options(study: Path) -> None:
+def test_status_json_counts_participants_according_to_the_exclusion_options(study: Path) -> None:
     code, content = json_of(study)
     assert code == 0
     counts = content["participants"]
@@ -141,7 +141,7 @@ def test_status_in_a_folder_without_a_study_or_without_answers_is_an_error(tmp_p
         status(made.study(tmp_path))
 
 
-def test_attrition_counts_each_step_per_list_and_in_all() -> None:
+def test_attrition_counts_participants_at_each_step_per_list_and_in_total() -> None:
     assert {said: list(row.values()) for said, row in FOUND.rows.items()} == {
         "took part": [3, 2, 5],
         "read the instructions": [3, 1, 4],
@@ -167,7 +167,7 @@ def test_attrition_reports_mean_and_sd_of_minutes() -> None:
     assert (alone.mean, alone.sd) == (10.0, None)
 
 
-def test_text_and_markdown_state_counts_rules_and_agreement_or_disagreements() -> None:
+def test_attrition_text_and_markdown_state_counts_rules_and_agreement_or_disagreements() -> None:
     text = to_text(FOUND, RULES, [])
     (row,) = [line for line in text.splitlines() if "excluded in all" in line]
     assert row.split()[-3:] == ["1", "0", "1"]
@@ -179,7 +179,7 @@ def test_text_and_markdown_state_counts_rules_and_agreement_or_disagreements() -
     assert AGREES not in changed
 
 
-def test_json_contains_counts_minutes_rules_and_disagreements() -> None:
+def test_attrition_json_contains_counts_minutes_rules_and_disagreements() -> None:
     content = json.loads(to_json(FOUND, RULES, ["something"]))
     assert content["participants"]["kept"] == {"soccer": 2, "volleyball": 0, ALL: 2}
     assert content["minutes"]["kept"]["soccer"] == {"n": 2, "mean": 11.5, "sd": pytest.approx(4.5**0.5)}

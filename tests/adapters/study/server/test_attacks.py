@@ -63,7 +63,7 @@ def steady(url: str) -> Iterator[Person]:
 
 
 def tags(html: str) -> set[str]:
-    """Return the elements of a page."""
+    """Return the names of the elements in HTML; check that none of them has an event handler."""
     found = set()
 
     class Parser(HTMLParser):
@@ -138,7 +138,9 @@ class TestImages:
         assert b"root:" not in answer
         assert b"dataset" not in answer
 
-    def test_image_addresses_are_unguessable_and_differ_by_use(self, steady: Person, shared: Path) -> None:
+    def test_image_addresses_are_unguessable_and_differ_between_practice_and_trials(
+        self, steady: Person, shared: Path
+    ) -> None:
         pictures = load(shared).pictures
         with reading(shared) as reader:
             images = Images(pictures, (), bytes.fromhex(reader.meta()["secret"]))
@@ -217,9 +219,9 @@ MALFORMED: dict[str, list[object]] = {
     "viewport": [[1, 2], [1, 2, NAN], "wide"],
     "received_at": ["2000-01-01"],
 }
-"""Fields of a click and their wrong values."""
+"""Wrong values for each field of a click event."""
 MALFORMED_CLICK = {"row": [1.5, "1", True], "x": [1.1, -0.1, NAN], "by": ["script"], "more": [1]}
-"""The same for fields of a click's value."""
+"""Wrong values for fields in the `value` of a click event."""
 
 
 class TestBodies:
@@ -232,7 +234,7 @@ class TestBodies:
         def parts() -> Iterator[bytes]:
             yield from (huge[i : i + 65536] for i in range(0, len(huge), 65536))
 
-        # Send the body in chunks, without a length.
+        # Send the body in chunks, without a Content-Length header.
         assert steady.client.post(path, content=parts(), headers=JSON).status_code == 413
 
     def test_incomplete_body_times_out_with_408(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +318,7 @@ class TestBodies:
         assert said.status_code == 422
         assert not said.cookies
 
-    # test_progress tests all rules.
+    # These are only examples; the module `test_progress` tests all rules.
     @pytest.mark.parametrize(
         ("kind", "trial", "value"),
         [
@@ -327,7 +329,9 @@ class TestBodies:
             ("stage", None, {"stage": "practice"}),
         ],
     )
-    def test_event_against_rules_is_not_stored(self, steady: Person, kind: str, trial: int | None, value: Json) -> None:
+    def test_event_against_the_rules_of_the_study_is_rejected_and_not_stored(
+        self, steady: Person, kind: str, trial: int | None, value: Json
+    ) -> None:
         seq = steady.state["seq"]
         said = steady.send(kind, trial, **value)
         assert (said.status_code, said.json()["seq"]) == (422, seq)
@@ -418,7 +422,7 @@ class TestAdmin:
             assert httpx.get(f"{url}/admin.css").status_code == 404
 
     @pytest.mark.slow
-    def test_only_wrong_admin_passwords_are_rate_limited(self, tmp_path: Path) -> None:
+    def test_only_wrong_admin_passwords_count_toward_the_rate_limit(self, tmp_path: Path) -> None:
         with running(study(tmp_path), password=PASSWORD) as url:
             assert {self.get(url, auth=ADMIN).status_code for _ in range(15)} == {200}
             statuses = [self.get(url, auth=("admin", str(number))).status_code for number in range(12)]
@@ -430,7 +434,9 @@ class TestAdmin:
 
 
 class TestLimits:
-    def test_requests_per_participant_are_limited_and_events_over_the_limit_not_stored(self, tmp_path: Path) -> None:
+    def test_requests_per_participant_are_limited_and_events_over_the_limit_are_not_stored(
+        self, tmp_path: Path
+    ) -> None:
         folder = study(tmp_path, changes={"requests_per_minute = 600": "requests_per_minute = 5"})
         with people(folder, None, None) as (one, two):
             one.start()
@@ -452,7 +458,7 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("proxies", "is_trusted"), [(["127.0.0.1"], True), (["127.0.0.0/8"], True), (["192.0.2.1"], False), ([], False)]
     )
-    def test_starts_per_address_are_limited_and_only_a_trusted_proxy_states_address_and_https(
+    def test_starts_per_address_are_limited_and_only_a_trusted_proxy_sets_the_client_address_and_https(
         self, tmp_path: Path, proxies: list[str], is_trusted: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # uvicorn would use this variable, but the study must ignore it.

@@ -1,4 +1,4 @@
-"""Test the admin page: its row per participant, and that a refresh reads only new events."""
+"""Test the admin page: the row of each participant, and that a refresh reads only new events."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def test_dashboard_shows_stage_progress_and_flags_of_each_participant(tmp_path: 
         assert lines()[stranger.state["participant"]][1] == "screened out"
 
 
-def test_dashboard_reads_only_new_events_and_shows_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashboard_refresh_reads_only_the_events_of_new_participants_and_shows_all_participants(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = study(tmp_path, images=9, checks=2, changes={"explanations = 9": "explanations = 4"})
     with StudyStore(folder):
         pass

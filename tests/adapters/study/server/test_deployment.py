@@ -45,7 +45,7 @@ def test_invalid_proxy_is_an_error(proxy: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "/ball"], ids=["removed by the proxy", "passed on"])
-def test_all_paths_work_below_the_prefix(tmp_path: Path, prefix: str) -> None:
+def test_all_paths_work_below_the_path_prefix_of_the_public_url(tmp_path: Path, prefix: str) -> None:
     served = running(study(tmp_path, images=2), public=PUBLIC, password="p")
     with served as url, httpx.Client(base_url=f"{url}{prefix}/") as client:
         assert [client.get(path).status_code for path in ("", "static/app.js", "api/study")] == [200] * 3
@@ -59,7 +59,9 @@ def test_all_paths_work_below_the_prefix(tmp_path: Path, prefix: str) -> None:
         assert client.get(image).headers["content-type"] == "image/png"
 
 
-def test_public_url_redirects_a_prefix_without_a_slash_and_rejects_foreign_origins(tmp_path: Path) -> None:
+def test_server_with_a_public_url_redirects_a_prefix_without_a_slash_and_rejects_foreign_origins(
+    tmp_path: Path,
+) -> None:
     with running(study(tmp_path, images=2), public=PUBLIC) as url:
         answer = httpx.get(f"{url}/ball?PROLIFIC_PID=p")
         assert (answer.status_code, answer.headers["location"]) == (308, "/ball/?PROLIFIC_PID=p")
@@ -68,7 +70,9 @@ def test_public_url_redirects_a_prefix_without_a_slash_and_rejects_foreign_origi
             assert httpx.post(f"{url}/api/start", json=START, headers={"origin": origin}).status_code == 403
 
 
-def test_wrong_host_name_from_a_proxy_is_explained_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_request_with_a_wrong_host_name_from_a_proxy_is_rejected_with_421_and_explained_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     headers = {"origin": "https://study.example.org", "sec-fetch-site": "same-origin"}
     with running(study(tmp_path, images=2), password="p") as url:
         answers = [httpx.post(f"{url}/api/start", json=START, headers=headers) for _ in range(3)]

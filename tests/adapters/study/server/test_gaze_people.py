@@ -33,7 +33,7 @@ CHECKS = tuple(
     for number in range(7)
 )
 N, CARELESS = 62, 4
-"""Numbers of participants who pass and who fail the checks; two per list (31 lists) pass."""
+"""Numbers of participants who pass and who fail the checks. Of those who pass, two see each of the 31 lists."""
 
 
 def drawn(number: int) -> tuple[int, int, int]:
@@ -59,7 +59,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def takes_part(
     client: httpx.Client, places: Mapping[int, int], known: Mapping[int, Stimulus], *, careless: bool
 ) -> None:
-    """Take part from consent to the last photo: answer like the observer, and more slowly if wrong."""
+    """Take part from consent to the last photo, with the simulated observer's choices and slower wrong answers."""
 
     def option(item: Json) -> tuple[int, float]:
         picture = client.get(item["image"])
@@ -112,7 +112,7 @@ def answered(study: Path) -> Path:
     return study
 
 
-def test_gaze_analyze_of_the_export_finds_the_simulated_type(answered: Path, tmp_path: Path) -> None:
+def test_gaze_analyze_of_the_exported_answers_finds_the_simulated_observer_type(answered: Path, tmp_path: Path) -> None:
     said = command("export", answered, "--out", tmp_path / "people")
     assert f"{N + CARELESS} participants took part, {N + CARELESS} finished, {N} exported" in said
     assert f"{CARELESS} participants excluded by the rule checks" in said

@@ -38,7 +38,7 @@ def test_compiled_catalogs_match_their_sources(tmp_path: Path) -> None:
         assert told[0] == told[1], "run: python scripts/study_messages.py --compile"
 
 
-def test_german_catalog_is_complete_and_has_the_same_placeholders() -> None:
+def test_german_catalog_is_complete_and_has_the_same_placeholders_as_english() -> None:
     german, known = catalog("de"), list(messages())
     assert len(known) > 80
     told = page_messages("de")
@@ -99,7 +99,7 @@ def test_damaged_catalog_is_an_error(tmp_path: Path) -> None:
             load(folder)
 
 
-def test_regional_languages_use_the_catalog_of_their_language(tmp_path: Path) -> None:
+def test_regional_language_code_uses_the_catalog_of_its_base_language(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2, changes={'language = "en"': 'language = "de-AT"'})
     assert read_config(folder).language == "de-AT"
     with running(folder, pilot=True) as url:

@@ -131,7 +131,7 @@ def slide(visitor: Visitor, start: tuple[int, int], end: tuple[int, int]) -> Non
     session.detach()
 
 
-def test_pointer_highlights_its_cell_and_click_coordinates_match_it(visitor: Visitor) -> None:
+def test_pointer_highlights_the_cell_below_it_and_click_coordinates_match_the_pointer(visitor: Visitor) -> None:
     visitor.practice()
     lit = visitor.page.locator(".lit")
     for col in (4, 5):
@@ -192,7 +192,9 @@ def test_undo_and_confirm_are_disabled_until_possible(visitor: Visitor) -> None:
     assert not progress.answers
 
 
-def test_choice_study_by_keyboard_and_mouse_shows_no_null_and_stores_all_answers(tmp_path: Path, visit: Visit) -> None:
+def test_choice_study_by_keyboard_and_mouse_stores_all_answers_and_never_shows_the_word_null(
+    tmp_path: Path, visit: Visit
+) -> None:
     visitor = visit(choice_study(tmp_path, **{'# code = "XXXXXXXX"': 'code = "SYNTHETIC"'}))
     page = visitor.page
     shown: list[tuple[str, ...]] = []
@@ -226,7 +228,9 @@ def test_choice_study_by_keyboard_and_mouse_shows_no_null_and_stores_all_answers
     assert [event.elapsed_ms > 0 for event in events if event.kind == "choice"] == [True] * 5
 
 
-def test_choice_page_omits_terms_groups_options_and_corrects_a_wrong_choice(tmp_path: Path, visit: Visit) -> None:
+def test_choice_page_shows_only_applicable_terms_and_a_labeled_option_group_and_corrects_a_wrong_choice(
+    tmp_path: Path, visit: Visit
+) -> None:
     visitor = visit(choice_study(tmp_path))
     page = visitor.page
     # Bonus and explanations do not apply to this study.
@@ -254,7 +258,7 @@ EVIL = '<img src=x onerror="document.title=1234"><script>document.title=1234</sc
 
 
 @pytest.mark.parametrize("task", ["clicks", "choice"])
-def test_markup_is_shown_as_text(tmp_path: Path, visit: Visit, task: str) -> None:
+def test_markup_in_study_texts_is_shown_as_plain_text(tmp_path: Path, visit: Visit, task: str) -> None:
     quoted = EVIL.replace('"', '\\"')
     title = {"clicks": "Spot the Ball", "choice": "Where does this person look?"}[task]
     changes = {
@@ -294,7 +298,7 @@ def test_markup_is_shown_as_text(tmp_path: Path, visit: Visit, task: str) -> Non
     assert page.locator("main img[src=x], main script").count() == 0
 
 
-def test_second_session_incomplete_link_and_full_study_show_a_message(tmp_path: Path, visit: Visit) -> None:
+def test_second_session_incomplete_link_and_full_study_each_show_a_message(tmp_path: Path, visit: Visit) -> None:
     folder = clicks_study(tmp_path, **{"per_list = 0": "per_list = 2"})
     first = visit(folder, query="?PROLIFIC_PID=p&STUDY_ID=s&SESSION_ID=1")
     address = first.address
@@ -369,7 +373,7 @@ def test_response_time_starts_when_the_picture_is_visible(visitor: Visitor) -> N
     assert second.elapsed_ms >= first.elapsed_ms + 300
 
 
-def test_leaving_the_page_is_recorded(visitor: Visitor) -> None:
+def test_leaving_the_page_is_recorded_only_after_consent_and_before_the_end(visitor: Visitor) -> None:
 
     def leave() -> None:
         # Pages in Playwright always have the focus, so dispatch the events.

@@ -56,7 +56,7 @@ def screens(visitor: Visitor, look: Callable[[str], None]) -> None:
     look("the end")
 
 
-def test_page_is_small_and_loads_only_from_its_own_host(visitor: Visitor) -> None:
+def test_page_is_smaller_than_100_kb_and_loads_only_from_its_own_host(visitor: Visitor) -> None:
     weights: dict[str, int] = {}
 
     def weigh(route: Route) -> None:
@@ -144,7 +144,7 @@ def test_layout_does_not_shift_while_pictures_load_or_after_clicks(tmp_path: Pat
     assert sum(page.evaluate("() => window.shifts")) == 0
 
 
-def test_next_pictures_are_prefetched(visitor: Visitor) -> None:
+def test_page_prefetches_the_pictures_of_the_next_images(visitor: Visitor) -> None:
     visitor.practice()
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(request.url))
@@ -154,7 +154,7 @@ def test_next_pictures_are_prefetched(visitor: Visitor) -> None:
     visitor.image(2)
     shown = visitor.page.locator(".frame img").get_attribute("src")
     assert f"{visitor.address}/{shown}" not in asked
-    # The page prefetches one picture farther ahead.
+    # The page requests only one picture in advance: the next one that is not yet loaded.
     assert sum("/images/" in url for url in asked) == 1
 
 
@@ -206,7 +206,7 @@ def test_every_text_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: s
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_of_a_choice_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: str) -> None:
+def test_every_text_of_a_choice_study_has_wcag_aa_contrast(tmp_path: Path, visit: Visit, scheme: str) -> None:
     visitor = visit(choice_study(tmp_path), color_scheme=scheme)
     visitor.try_it()
     texts = visitor.page.evaluate(CONTRASTS)
@@ -260,7 +260,7 @@ def test_row_and_column_names_surround_a_small_picture(tmp_path: Path, visit: Vi
         assert name["y"] + name["height"] <= cell["y"] + 2
 
 
-def test_roles_accessible_names_focus_order_and_reduced_motion(visitor: Visitor) -> None:
+def test_page_has_aria_roles_accessible_names_and_focus_order_and_respects_reduced_motion(visitor: Visitor) -> None:
     page = visitor.page
     expect(page.get_by_role("heading", name="Spot the Ball")).to_be_focused()
     expect(page.get_by_role("checkbox")).to_have_accessible_name("I have read this and agree to take part.")
@@ -309,7 +309,7 @@ def test_roles_accessible_names_focus_order_and_reduced_motion(visitor: Visitor)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_unsaved_message_covers_nothing_and_moves_nothing(tmp_path: Path, visit: Visit, width: int) -> None:
+def test_not_saved_message_neither_covers_nor_moves_other_elements(tmp_path: Path, visit: Visit, width: int) -> None:
     folder = clicks_study(tmp_path, **{"explanations = 1": "explanations = 4"})
     visitor = visit(folder, viewport={"width": width, "height": 844})
     visitor.practice()

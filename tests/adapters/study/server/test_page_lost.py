@@ -1,4 +1,4 @@
-"""Test the page in a real browser when things go wrong: no event is lost, doubled or out of order."""
+"""Test in a real browser that failures do not cause events to be lost, duplicated or reordered."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_clicks_made_offline_are_stored_when_the_network_returns(visitor: Visito
     visitor.finish(5)
 
 
-def test_tab_closed_offline_resumes_with_unsent_answers(visitor: Visitor) -> None:
+def test_page_reopened_after_its_tab_was_closed_offline_resumes_with_unsent_answers(visitor: Visitor) -> None:
     visitor.practice()
     visitor.saved()
     visitor.context.set_offline(True)
@@ -96,7 +96,7 @@ def test_participant_resumes_after_leaving_the_page(visitor: Visitor, way: str) 
     visitor.answer((3, 3))
     _, events = visitor.finish(4)
     assert clicks_of(events, 2) == [(1, 1), (2, 2), (3, 3)]
-    # The time of each display starts at zero.
+    # The elapsed time starts at zero each time the image is shown.
     shown = [event for event in events if event.kind == "shown" and event.trial == 2]
     assert [event.elapsed_ms for event in shown] == [0, 0]
 
@@ -143,7 +143,7 @@ def test_second_tab_shows_a_message_and_can_take_over(visitor: Visitor) -> None:
     second.button("Continue here").click()
     second.shows(1, "A1", "A2")
     first.heading("The study continues in another tab")
-    # One click switches back each time.
+    # Each time, a single click is enough to continue in the other tab.
     for here, there in ((first, second), (second, first)):
         here.button("Continue here").click()
         here.where("Image 1 of 6")
@@ -199,7 +199,7 @@ def test_page_loses_no_clicks_when_the_server_is_killed_and_restarted(tmp_path: 
         assert clicks_of(events, 2) == [(1, 1), (1, 2), (1, 3)]
 
 
-def test_page_adopts_the_state_of_the_server_if_it_is_behind(visitor: Visitor) -> None:
+def test_page_that_is_behind_the_server_adopts_the_state_of_the_server(visitor: Visitor) -> None:
     """Check that the page continues from the stored events after another client used the same cookie."""
     visitor.practice()
     visitor.saved()
@@ -218,7 +218,7 @@ def test_page_adopts_the_state_of_the_server_if_it_is_behind(visitor: Visitor) -
     assert [click.cell for click in progress.answers[0].answer.clicks] == [(6, 6), (1, 1), (1, 2)]
 
 
-def test_page_without_cookies_shows_an_error(visitor: Visitor) -> None:
+def test_page_whose_cookies_were_cleared_shows_an_error(visitor: Visitor) -> None:
     visitor.practice()
     visitor.image(1)
     visitor.saved()
@@ -268,7 +268,9 @@ def test_page_with_blocked_cookies_and_a_prolific_link_shows_an_error(tmp_path: 
     visitor.heading("The study cannot continue in this browser")
 
 
-def test_deleted_participant_is_not_stored_again_by_their_link(tmp_path: Path, visit: Visit) -> None:
+def test_reload_by_a_deleted_participant_shows_the_consent_page_and_stores_nothing(
+    tmp_path: Path, visit: Visit
+) -> None:
     folder, port = clicks_study(tmp_path), free_port()
     with serving(folder, port=port) as (address, _):
         visitor = visit(folder, address=address, query=PERSON)

@@ -24,7 +24,7 @@ def events_of(folder: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_german_questionnaires_and_quiz_are_stored_and_show_no_english(
+def test_german_study_with_questionnaires_and_quiz_shows_no_untranslated_text_and_stores_all_answers(
     tmp_path: Path, visit: Visit, width: int
 ) -> None:
     folder = add(clicks_study(tmp_path), QUESTIONNAIRES, QUIZ)
@@ -67,7 +67,7 @@ def test_german_questionnaires_and_quiz_are_stored_and_show_no_english(
     visitor.heading("Über Sie")
     expect(years).to_have_value("12.5")
     expect(page.get_by_role("checkbox", name="soccer")).to_be_checked()
-    # A hidden question is not answered, even if it had an answer before.
+    # No answer to a hidden question is sent, even if it was answered before it was hidden.
     years.fill("3")
     expect(how).to_be_hidden()
     visitor.button("Fortfahren").click()
@@ -128,7 +128,9 @@ def test_german_questionnaires_and_quiz_are_stored_and_show_no_english(
     assert surveys[3] == {"name": "effort", "answers": {"hard": 5, "why": "klein"}}
 
 
-def test_questionnaire_and_failed_quiz_by_keyboard_alone_end_screened_out(tmp_path: Path, visit: Visit) -> None:
+def test_questionnaire_and_failed_quiz_by_keyboard_alone_lead_to_the_screened_out_page(
+    tmp_path: Path, visit: Visit
+) -> None:
     folder = add(clicks_study(tmp_path), QUESTIONNAIRES, ONE_ATTEMPT)
     change(folder, {'url = "': 'screened_code = "SCREENED-9"\nurl = "'})
     visitor = visit(folder)
@@ -220,7 +222,9 @@ def test_window_below_the_minimum_size_blocks_the_study(tmp_path: Path, visit: V
     expect(phone.page.locator("#agree-missing")).to_contain_text("Your screen is too small for this study.")
 
 
-def test_keys_are_ignored_while_the_window_is_too_small_and_feedback_can_be_off(tmp_path: Path, visit: Visit) -> None:
+def test_keys_are_ignored_while_the_window_is_too_small_and_feedback_can_be_turned_off(
+    tmp_path: Path, visit: Visit
+) -> None:
     visitor = visit(
         choice_study(tmp_path, **{"min_width = 0": "min_width = 900", "feedback = true": "feedback = false"})
     )
@@ -234,7 +238,7 @@ def test_keys_are_ignored_while_the_window_is_too_small_and_feedback_can_be_off(
     visitor.saved()
     assert kinds(events_of(visitor.folder)) == ["stage", "stage", "shown"]
     visitor.press("1")
-    # Without feedback, the answer is not shown.
+    # Without feedback, the right answer is not shown.
     expect(page.locator(".feedback")).to_have_text("Thank you.")
     visitor.button("Start").click()
     visitor.where("Image 1 of 4")

@@ -1,4 +1,4 @@
-"""Test pilots and simulated pilots: they work like the study, keep it changeable, and are deleted by one command."""
+"""Test pilots, real and simulated: they work like the study, do not lock its settings, and one command deletes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.failures import raises
 ATTENTIVE = Population(unfinished=0, careless=0)
 
 
-def test_pilot_is_served_exported_and_deleted_apart_from_the_study(tmp_path: Path) -> None:
+def test_pilot_is_served_exported_and_deleted_separately_from_the_study(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     with people(folder, {"pid": "p", "study": "s", "session": "v"}, pilot=True) as (person,):
         assert person.client.get("/api/study").json()["pilot"] is True
@@ -93,7 +93,9 @@ def test_delete_of_a_pilot_in_use_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--participant", "a", "--pilot"), ("--participant", "a", "--prolific", "b")])
-def test_delete_requires_one_of_participant_prolific_and_pilot(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_delete_requires_exactly_one_of_the_options_participant_prolific_and_pilot(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
     with raises(OptionError, "conflicting-options"):
         command("delete", study(tmp_path, images=2), *options)
 
@@ -117,7 +119,7 @@ def test_simulated_pilot_is_exported_with_exclusions(tmp_path: Path) -> None:
     assert (rows.filter(finished=True)["minutes"] > 0.5).all()
 
 
-def test_simulated_participants_pass_the_rules_for_times(tmp_path: Path) -> None:
+def test_attentive_simulated_participants_pass_the_rules_fast_and_clock(tmp_path: Path) -> None:
     strict = {"min_seconds_per_image = 0": "min_seconds_per_image = 1", "also = []": 'also = ["clock"]'}
     folder = study(tmp_path, images=3)
     change(folder, strict)

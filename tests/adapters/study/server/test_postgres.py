@@ -61,7 +61,9 @@ def test_exports_from_postgres_and_files_are_identical(tmp_path: Path, server: s
     assert not (tmp_path / "database/study/study.sqlite").exists()
 
 
-def test_quota_and_clicks_sent_twice_hold_over_three_servers_at_once(tmp_path: Path, server: str) -> None:
+def test_three_servers_at_once_keep_the_quota_and_store_clicks_sent_twice_only_once(
+    tmp_path: Path, server: str
+) -> None:
     folder = in_postgres(study(tmp_path, sports=("soccer", "tennis"), images=2, checks=1), server)
     change(folder, {"per_list = 0": "per_list = 6"})
     acknowledged: dict[str, list[str]] = {}
@@ -76,7 +78,7 @@ def test_quota_and_clicks_sent_twice_hold_over_three_servers_at_once(tmp_path: P
 
                 def event(kind: str, trial: int | None = None, **value: object) -> None:
                     sending = sent(person.state["seq"] + 1, kind, trial, 5.0, **value)
-                    # Act like a proxy that sends each request to another server, and send clicks to two servers.
+                    # Act like a proxy that sends each request to the next server, and send each click to two servers.
                     for _ in range(2 if kind == "click" else 1):
                         client.base_url = httpx.URL(urls[next(turn) % 3])
                         answer = person.post(sending)
@@ -102,7 +104,7 @@ def test_quota_and_clicks_sent_twice_hold_over_three_servers_at_once(tmp_path: P
 
         with ThreadPoolExecutor(15) as pool:
             list(pool.map(take_part, range(15)))
-    # The quota of 6 for each of the two lists holds over all servers, so 3 of 15 are refused.
+    # The quota of 6 participants for each of the two lists applies across all servers, so 3 of 15 are rejected.
     assert len(full) == 3
     with reading(folder) as reader:
         participants = reader.participants()
@@ -124,7 +126,7 @@ def test_pilot_in_postgres_is_separate_and_can_be_deleted(tmp_path: Path, server
     assert not (folder / "pilot-1").exists()
 
 
-def test_delete_in_postgres_removes_one_participant(tmp_path: Path, server: str) -> None:
+def test_delete_in_postgres_removes_only_the_named_participant(tmp_path: Path, server: str) -> None:
     folder = in_postgres(study(tmp_path, images=3), server)
     labels = simulate(folder, 3, seed=1)
     assert delete(folder, participant=labels[1]).identities == 1

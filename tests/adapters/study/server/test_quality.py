@@ -56,8 +56,8 @@ def test_script_with_forged_times_is_flagged_and_gets_no_bonus(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_participant_who_was_offline_is_not_flagged(tmp_path: Path) -> None:
-    """Check answers that arrive all at once, but not earlier than a participant could give them."""
+def test_participant_who_was_offline_is_not_flagged_by_the_rules_fast_and_clock(tmp_path: Path) -> None:
+    """Check answers that arrive all at once, but not before a participant could have given them."""
     folder = study(tmp_path, images=2, checks=0, changes={"min_seconds_per_image = 0": "min_seconds_per_image = 0.2"})
     with people(folder, None) as (person,):
         person.begin()
@@ -132,7 +132,7 @@ class TestQuota:
                 person.finish(row=5 if misses else 3)
             return status
 
-    def test_excluded_participants_are_replaced(self, folder: Path) -> None:
+    def test_excluded_participants_do_not_count_for_the_quota(self, folder: Path) -> None:
         with running(folder) as url:
             assert [self.someone(url, misses=True) for _ in range(3)] == [200] * 3
             assert [self.someone(url) for _ in range(4)] == [200] * 4

@@ -94,7 +94,7 @@ def check_stored(folder: Path, people: list[Clicking], *, running: bool) -> int:
     return total
 
 
-def test_repeated_kills_under_load_neither_lose_nor_double_acknowledged_events(tmp_path: Path) -> None:
+def test_repeated_kills_under_load_neither_lose_nor_duplicate_acknowledged_events(tmp_path: Path) -> None:
     folder, rng, kills = study(tmp_path, images=2), random.Random(2), 8
     clicking = [Clicking(number) for number in range(20)]
 

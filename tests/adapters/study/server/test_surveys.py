@@ -58,7 +58,7 @@ def exported(folder: Path, name: str) -> pl.DataFrame:
     return pl.read_csv(folder / "out" / name)
 
 
-def test_questionnaires_and_quiz_are_taken_and_exported(asked: Path) -> None:
+def test_questionnaires_and_quiz_are_validated_stored_and_exported(asked: Path) -> None:
     with people(asked, None) as (person,):
         described = person.client.get("/api/study").json()
         assert [one["name"] for one in described["questionnaires"]] == ["background", "effort"]
@@ -113,7 +113,7 @@ def test_failing_the_quiz_ends_the_participation(asked: Path) -> None:
     assert (row["excluded"], row["screened_out"]) == ("screened-out", True)
 
 
-def test_screened_out_participants_free_their_place(tmp_path: Path) -> None:
+def test_screened_out_participant_frees_their_place_in_the_quota(tmp_path: Path) -> None:
     folder = add(study(tmp_path, images=2, checks=1, changes={"per_list = 0": "per_list = 1"}), QUIZ)
     with people(folder, None, None) as (person, other):
         person.start()
@@ -124,7 +124,7 @@ def test_screened_out_participants_free_their_place(tmp_path: Path) -> None:
         assert other.start().status_code == 200
 
 
-def test_failing_the_quiz_leads_back_to_the_instructions(asked: Path) -> None:
+def test_failing_the_quiz_with_failure_instructions_leads_back_to_the_instructions(asked: Path) -> None:
     change(asked, {'failure = "screened-out"': 'failure = "instructions"'})
     with people(asked, None) as (person,):
         person.start()
@@ -140,7 +140,7 @@ def test_failing_the_quiz_leads_back_to_the_instructions(asked: Path) -> None:
         assert person.state["quiz"] == {"attempts": 5, "left": 1, "passed": True}
 
 
-def test_malformed_answers_are_rejected_and_invalid_characters_repaired(asked: Path) -> None:
+def test_malformed_survey_answers_are_rejected_and_invalid_characters_in_a_text_are_replaced(asked: Path) -> None:
     with people(asked, None) as (person,), reading(asked) as reader:
         person.start()
         for answers in (
@@ -172,7 +172,7 @@ def test_questionnaires_are_read_from_a_separate_file(tmp_path: Path) -> None:
     asked.write_text(QUESTIONNAIRES, encoding="utf-8")
     design = load(folder)
     assert [one.name for one in design.config.questionnaires] == ["background", "effort"]
-    # They may not change after the first participant began.
+    # Questionnaires may not change after the first participant began.
     assert design.parts["questionnaires"] == [one.model_dump(mode="json") for one in design.config.questionnaires]
     asked.write_text(QUESTIONNAIRES + "\nmore = 1\n[other]\n", encoding="utf-8")
     with raises(InputError, "invalid-value:questionnaires"):
@@ -217,7 +217,9 @@ def test_mouse_paths_are_limited_and_exported_to_a_separate_file(tmp_path: Path)
     assert mouse["path"].unique().sort().to_list() == [1, 2, 3, 4, 5]
 
 
-def test_full_screen_and_window_size_are_exported_and_can_exclude(tmp_path: Path) -> None:
+def test_left_full_screen_and_small_windows_are_exported_and_exclude_only_if_study_toml_names_the_rules(
+    tmp_path: Path,
+) -> None:
     changes = {"fullscreen = false": "fullscreen = true", "min_width = 0": "min_width = 1300"}
     folder = study(tmp_path, images=2, checks=1, changes=changes)
     with people(folder, None) as (person,):
@@ -245,7 +247,7 @@ def test_documented_question_tables_are_accepted(tmp_path: Path, block: str) -> 
     assert design.surveys.questionnaires or design.surveys.quiz
 
 
-def test_documented_display_table_replaces_the_table_of_init(tmp_path: Path) -> None:
+def test_documented_display_table_is_accepted_in_place_of_the_table_of_init(tmp_path: Path) -> None:
     (block,) = (block for block in BLOCKS if block.startswith("[display]"))
     folder = study(tmp_path, images=2)
     rewrite(folder / CONFIG, r"\[display\]\n.*?min_height = 0\n", block, flags=re.DOTALL)

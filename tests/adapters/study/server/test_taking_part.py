@@ -49,7 +49,7 @@ def assert_changed(folder: Path) -> None:
         pass
 
 
-class TestTheWholeWay:
+class TestCompleteParticipation:
     def test_store_contains_all_events_of_a_finished_participant(self, folder: Path) -> None:
         with people(folder, None) as (person,):
             person.whole()
@@ -146,7 +146,7 @@ class TestExplanations:
             assert client.get("/api/state").json()["stage"] == "finished"
 
 
-class TestGoingOn:
+class TestResuming:
     def test_participant_resumes_after_a_restart_of_the_server(self, folder: Path) -> None:
         with people(folder, None) as (person,):
             person.begin().answer(person.state["trials"][0])
@@ -211,13 +211,13 @@ class TestProlific:
         with reading(folder) as reader:
             assert len(reader.participants()) == 1
 
-    def test_start_of_another_person_with_the_same_cookie_creates_a_participant(self, folder: Path) -> None:
+    def test_start_of_another_person_with_the_same_cookie_creates_a_new_participant(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             first = one.start().json()["participant"]
             one.prolific = prolific("p2", session="v2")
             assert one.start().json()["participant"] != first
 
-    def test_start_with_resume_creates_no_participant(self, folder: Path) -> None:
+    def test_start_with_resume_restores_a_participant_but_never_creates_one(self, folder: Path) -> None:
         with people(folder, prolific(), prolific()) as (one, again):
             content = {**START, "prolific": prolific(), "resume": True}
             refused = again.client.post("/api/start", json=content)
@@ -259,7 +259,7 @@ class TestProlific:
             assert [one.session for one in reader.identities()] == ["v3"]
 
 
-class TestOnce:
+class TestEventsStoredOnce:
     def test_event_sent_several_times_is_stored_once_with_the_same_reply(self, one: Person, folder: Path) -> None:
         one.start()
         event = sent(2, "stage", stage="instructions")
@@ -313,7 +313,7 @@ class TestOnce:
         assert len(events_of(folder)) == 2
 
 
-class TestBalance:
+class TestListBalance:
     def balance(self, folder: Path) -> Counter[str]:
         with reading(folder) as reader:
             return Counter(one.list for one in reader.participants())
@@ -375,7 +375,7 @@ class TestBalance:
             assert back.seen_at > back.started_at
 
 
-class TestAChangedStudy:
+class TestChangedStudy:
     def test_parts_of_a_study_and_images_may_change_only_before_the_first_participant(self, folder: Path) -> None:
         change(folder, {"seed = 0": "seed = 1"})
         with people(folder, None) as (one,):
@@ -401,7 +401,7 @@ class TestAChangedStudy:
             ('"C2"', '"C3"', "../data/scenes.jsonl", "the dataset's scenes"),
         ],
     )
-    def test_parts_contain_all_that_may_not_change(
+    def test_change_of_a_fixed_setting_or_scene_changes_exactly_one_named_part_of_the_study(
         self, folder: Path, before: str, after: str, file: str, part: str
     ) -> None:
         parts = load(folder).parts

@@ -27,7 +27,9 @@ def listed(images: int, checks: int, practice: int = 1) -> ListConfig:
 
 
 @given(st.data(), st.integers(1, 60), st.integers(0, 2**63 - 1), st.integers(0, 70))
-def test_checks_are_neither_first_nor_adjacent(data: st.DataObject, images: int, seed: int, explanations: int) -> None:
+def test_draw_trials_places_no_check_first_or_next_to_another_check(
+    data: st.DataObject, images: int, seed: int, explanations: int
+) -> None:
     checks = data.draw(st.integers(0, images))
     shown = listed(images, checks)
     trials = draw_trials(shown, seed, explanations=explanations)
@@ -43,7 +45,7 @@ def test_checks_are_neither_first_nor_adjacent(data: st.DataObject, images: int,
     assert trials == draw_trials(shown, seed, explanations=explanations)
 
 
-def test_every_allowed_order_is_equally_likely() -> None:
+def test_draw_trials_draws_every_allowed_order_with_equal_probability() -> None:
     shown = listed(3, 2, 0)
     allowed = [
         order
@@ -56,7 +58,7 @@ def test_every_allowed_order_is_equally_likely() -> None:
     assert chisquare(list(found.values())).pvalue > 0.001
 
 
-def test_every_image_is_equally_likely_to_be_explained() -> None:
+def test_draw_trials_selects_every_image_for_explanation_with_equal_probability() -> None:
     shown = listed(6, 1)
     found = Counter(
         trial.image for seed in range(3000) for trial in draw_trials(shown, seed, explanations=2) if trial.explain
@@ -65,7 +67,7 @@ def test_every_image_is_equally_likely_to_be_explained() -> None:
     assert set(found) == set(shown.images)
 
 
-def test_options_are_complete_and_shuffled_uniformly() -> None:
+def test_draw_trials_shows_all_options_of_a_choice_in_uniformly_random_order() -> None:
     options = ("cup", "vase", "kettle", "bunny")
     firsts: Counter[str] = Counter()
     for seed in range(400):
@@ -90,7 +92,7 @@ def test_choose_list_breaks_ties_at_random_by_seed() -> None:
     assert chisquare(list(Counter(chosen).values())).pvalue > 0.001
 
 
-def test_seeds_differ_by_study_and_participant() -> None:
+def test_seed_of_is_reproducible_and_differs_by_study_and_participant() -> None:
     seeds, again = ({seed_of(study, name) for study in range(20) for name in ("a", "b", "c")} for _ in range(2))
     assert seeds == again
     assert len(seeds) == 60
@@ -112,7 +114,9 @@ def test_dealt_balances_conditions_in_an_example_made_by_hand() -> None:
 
 
 @given(st.lists(st.sampled_from(DESIGN), min_size=1, max_size=120, unique=True), st.integers(1, 50), st.integers(0, 9))
-def test_dealt_uses_each_photo_once_and_balances_all_kinds(photos: list[Stimulus], per_list: int, seed: int) -> None:
+def test_dealt_uses_each_photo_once_and_balances_all_kinds_of_photos_over_lists(
+    photos: list[Stimulus], per_list: int, seed: int
+) -> None:
     lists = dealt(photos, per_list, seed)
     assert sorted(name for one in lists for name in one) == sorted(one.stimulus_id for one in photos)
     sizes = [len(one) for one in lists]
@@ -138,10 +142,10 @@ def test_lists_of_stimuli_follow_list_ids_unless_per_list_is_given() -> None:
     assert lists_of_stimuli(checks) == []
 
 
-def test_dealt_depends_only_on_the_seed_and_lists_without_list_ids_have_at_most_45_photos() -> None:
+def test_dealt_is_reproducible_by_seed_and_lists_of_stimuli_without_list_ids_have_at_most_45_photos() -> None:
     one, again, other = (dealt(DESIGN, 45, seed) for seed in (1, 1, 2))
     assert one == again != other
-    # 1,368 = 31 * 44 + 4.
+    # There are 1,368 photos, and 1,368 = 31 * 44 + 4, so 4 of the 31 lists have one more photo.
     assert [len(one.images) for one in lists_of_stimuli(DESIGN)] == [45] * 4 + [44] * 27
 
 

@@ -85,10 +85,12 @@ def test_check_reports_images_without_ball_cells(folder: Path) -> None:
         (r'"14"', '"99"', "lists.1.checks: ... soccer/99"),
     ],
 )
-def test_check_reports_the_problem_in_study_toml(folder: Path, pattern: str, becomes: str, said: str) -> None:
+def test_check_of_a_study_toml_with_one_problem_reports_only_this_problem(
+    folder: Path, pattern: str, becomes: str, said: str
+) -> None:
     change(folder, {**READY, "explanations = 10": "explanations = 1"})
     if "14" in becomes:
-        # Image 14 must not be a check anymore, but its ball is visible.
+        # Image 14 must no longer be a check. Its ball is still visible.
         rewrite(folder / CONFIG, r"^checks = \[.*", 'checks = ["13"]')
     rewrite(folder / CONFIG, rf"^{pattern}" if "14" not in pattern else pattern, becomes)
     (line,) = check(folder)
@@ -126,7 +128,9 @@ class TestExample:
         assert (folder / "example-with-ball.png").read_bytes() != (folder / "example-without-ball.png").read_bytes()
 
     @pytest.mark.parametrize("images", [None, 8])
-    def test_example_uses_an_original_and_an_unseen_image(self, tmp_path: Path, data: Path, images: int | None) -> None:
+    def test_example_uses_an_original_and_an_image_that_no_participant_sees(
+        self, tmp_path: Path, data: Path, images: int | None
+    ) -> None:
         config = init_study(
             data, tmp_path / "study", originals=originals(tmp_path / "originals", *range(1, 13)), images=images
         )
@@ -153,7 +157,7 @@ class TestExample:
         assert config.example.without_ball == "images/example-without-ball.png"
         assert len(config.lists[0].images) == 11
 
-    def test_missing_or_unrelated_originals_are_an_error(self, tmp_path: Path, data: Path) -> None:
+    def test_example_with_missing_or_unrelated_originals_is_an_error(self, tmp_path: Path, data: Path) -> None:
         with raises(OptionError, "missing-file:--originals"):
             init_study(data, tmp_path / "study", originals=tmp_path / "nowhere")
         with raises(OptionError, "invalid-option"):

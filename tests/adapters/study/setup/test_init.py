@@ -61,7 +61,7 @@ class TestInit:
             (one,) = init_study(data, tmp_path / str(seed), seed=seed).lists
             assert (one.images, one.practice, one.checks) == (("1",), ("2",), ("4",))
 
-    def test_init_writes_a_file_that_is_read_with_the_expected_values(self, tmp_path: Path) -> None:
+    def test_init_writes_a_study_toml_that_is_read_with_the_default_settings(self, tmp_path: Path) -> None:
         folder = study(tmp_path, images=3, checks=1)
         text = (folder / CONFIG).read_text(encoding="utf-8")
         assert "@" not in text.replace("@ ", "")
@@ -73,7 +73,7 @@ class TestInit:
         assert config.completion.url is config.completion.code is None
         assert config.exclusion.checks == "any"
 
-    def test_init_draws_images_by_seed(self, tmp_path: Path) -> None:
+    def test_init_draws_the_same_images_only_for_the_same_seed(self, tmp_path: Path) -> None:
         data = dataset(tmp_path / "data", images=20)
         drawn = [init_study(data, tmp_path / str(i), images=8, seed=seed).lists for i, seed in enumerate((1, 1, 2))]
         assert drawn[0] == drawn[1] != drawn[2]
@@ -99,7 +99,7 @@ class TestInit:
     def test_init_of_a_choice_study_writes_texts_about_photos_and_lists_of_stimuli(self, tmp_path: Path) -> None:
         folder = choices(tmp_path)
         text = (folder / CONFIG).read_text(encoding="utf-8")
-        assert text.lower().replace("spotball", "").count("ball") == 1  # in the list of tasks
+        assert text.lower().replace("spotball", "").count("ball") == 1  # only in the list of tasks
         assert "[clicks]" not in text
         config = read_config(folder)
         assert config.title == "Where does this person look?"
@@ -111,7 +111,9 @@ class TestInit:
         assert design.item_type.name == "choice"
         assert sorted(design.trials("list-0", 1)[0].options) == ["cup", "kettle", "vase"]
 
-    def test_init_of_a_choice_study_with_images_makes_new_lists(self, tmp_path: Path) -> None:
+    def test_init_of_a_choice_study_with_a_number_of_images_makes_new_lists_of_at_most_this_size(
+        self, tmp_path: Path
+    ) -> None:
         choices(tmp_path)
         lists = init_study(tmp_path / "data", tmp_path / "again", task="choice", images=5, seed=5).lists
         assert [len(one.images) for one in lists] == [4, 4]
@@ -145,7 +147,7 @@ def problems_of(folder: Path) -> tuple[Problem, ...]:
     return caught.value.problems
 
 
-class TestWhatIsWrong:
+class TestLoadErrors:
     def test_load_reports_all_problems_of_study_toml_at_once(self, tmp_path: Path) -> None:
         folder = study(tmp_path)
         changes = {
@@ -237,7 +239,7 @@ class TestWhatIsWrong:
             load(folder)
         assert caught.value.problems[0].found == '"../secret.png"'
 
-    def test_load_without_study_toml_or_of_invalid_toml_is_an_error(self, tmp_path: Path) -> None:
+    def test_load_of_a_missing_or_invalid_study_toml_is_an_error(self, tmp_path: Path) -> None:
         with raises(InputError, "missing-file:file"):
             load(tmp_path)
         (tmp_path / CONFIG).write_text("title = ", encoding="utf-8")
@@ -260,7 +262,7 @@ class TestWhatIsWrong:
             load(folder)
 
 
-def test_text_is_read_from_a_separate_file(tmp_path: Path) -> None:
+def test_study_text_is_read_from_a_separate_file_and_a_missing_file_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path)
     (folder / "bye.md").write_text("So *long*.", encoding="utf-8")
     bye = 'debriefing = { file = "bye.md" }\n'

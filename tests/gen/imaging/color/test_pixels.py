@@ -14,7 +14,9 @@ COLORS = st.tuples(PARTS, PARTS, PARTS)
 
 
 @given(st.integers(0, 2**32 - 1), st.lists(COLORS, max_size=3), st.integers(0, 255))
-def test_of_colors_uses_the_largest_difference(seed: int, colors: list[tuple[int, int, int]], near: int) -> None:
+def test_of_colors_compares_the_largest_channel_difference_with_the_limit(
+    seed: int, colors: list[tuple[int, int, int]], near: int
+) -> None:
     image = np.random.default_rng(seed).integers(0, 256, (5, 7, 3), dtype=np.uint8)
     found = of_colors(image, colors, near)
     for y, x in np.ndindex(5, 7):
@@ -38,7 +40,7 @@ def test_of_hue_uses_circular_hue_distance(seed: int, color: tuple[int, int, int
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 5]))
-def test_opened_shrinks_and_closed_grows_a_mask(seed: int, width: int) -> None:
+def test_opened_only_removes_pixels_from_a_mask_and_closed_only_adds_pixels(seed: int, width: int) -> None:
     mask = np.random.default_rng(seed).random((12, 14)) < 0.6
     assert not (opened(mask, width) & ~mask).any()
     assert not (mask & ~closed(mask, width)).any()
@@ -46,7 +48,7 @@ def test_opened_shrinks_and_closed_grows_a_mask(seed: int, width: int) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_parts_are_four_connected_and_measured(seed: int) -> None:
+def test_parts_returns_four_connected_components_with_their_boxes_and_areas(seed: int) -> None:
     mask = np.random.default_rng(seed).random((9, 11)) < 0.5
     labels, measured = parts(mask)
     assert ((labels > 0) == mask).all()

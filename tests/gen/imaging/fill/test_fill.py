@@ -25,7 +25,7 @@ Bools = NDArray[np.bool_]
 
 
 def stands(seed: int = 0, width: int = WIDTH) -> Pixels:
-    """Return an image of random colored disks (like spectators), in which no two places are equal."""
+    """Return an image of random colored disks (like spectators), in which no two places look the same."""
     rng = np.random.default_rng(seed)
     image = np.full((HEIGHT, width, 3), 60, dtype=np.uint8)
     for _ in range(12 * width):
@@ -79,7 +79,7 @@ class TestPatches:
         result = fill_from_patches(with_ball(image), disk(BALL, 1), NOTHING).image.round()
         assert 0.8 * 7 < result[disk(BALL, -2)].astype(float).std() < 1.2 * 7
 
-    def test_fill_from_patches_leaves_a_hole_as_large_as_the_image(self) -> None:
+    def test_fill_from_patches_leaves_a_hole_as_large_as_the_image_unfilled(self) -> None:
         assert not fill_from_patches(CLEAN, ~NOTHING, NOTHING).filled.any()
 
     def test_fill_from_patches_continues_a_brightness_gradient(self) -> None:
@@ -88,7 +88,7 @@ class TestPatches:
         result = fill_from_patches(with_ball(image), hole, NOTHING).image.round()
         assert np.abs(result[hole].astype(int) - image[hole]).mean() < 3
 
-    def test_membrane_continues_a_linear_difference(self) -> None:
+    def test_membrane_continues_a_linear_difference_linearly_inside_the_hole(self) -> None:
         """Check that a linear difference around a hole is continued linearly."""
         y, x = np.mgrid[:40, :40].astype(np.float32)
         plane = np.dstack([0.3 * x, 0.2 * y, 0.1 * (x + y)]).astype(np.float32)
@@ -141,7 +141,7 @@ class TestCompression:
 
 class TestNeighbors:
     def fill(self, frame: Pixels, neighbors: list[Pixels], clean: Pixels = CLEAN) -> tuple[float, float]:
-        """Return the mean error and the mean confidence of the background from neighbors inside the ball."""
+        """Return mean error and mean confidence, inside the ball, of the background from neighboring frames."""
         seen = background(frame, disk(BALL, 4), BALL, NOTHING, neighbors)
         assert seen is not None
         inside = disk(BALL)[seen.window]
@@ -207,7 +207,7 @@ class TestNeighbors:
         assert sure > 0.5
 
     def test_background_next_to_a_moved_object_has_low_confidence(self) -> None:
-        """Check that the player next to the ball may also be behind it, so confidence is low."""
+        """Check a player next to the ball who may also be behind it, so that confidence is low."""
         frame = noisy(CLEAN, 9)
         frame[60:140, 138:165] = (200, 40, 40)
         seen = background(with_ball(frame), disk(BALL, 4), BALL, NOTHING, [noisy(CLEAN, seed) for seed in range(6)])
@@ -216,14 +216,14 @@ class TestNeighbors:
         confidence[seen.window] = seen.confidence
         assert confidence[82:98, 152:160].max() < 0.3
 
-    def test_background_and_homography_of_other_scenes_are_none(self) -> None:
+    def test_background_and_homography_from_images_of_other_scenes_are_none(self) -> None:
         others = [noisy(stands(seed), seed) for seed in range(1, 7)]
         assert background(with_ball(CLEAN), disk(BALL, 4), BALL, NOTHING, others) is None
         assert homography(Keypoints.of(stands(1)), Keypoints.of(stands(2))) is None
         assert homography(Keypoints.of(EMPTY), Keypoints.of(CLEAN)) is None
 
-    def test_background_has_no_hard_edge_between_two_neighbors(self) -> None:
-        """Check smooth neighbors that agree only on single pixels."""
+    def test_background_has_no_hard_edge_between_parts_from_two_neighboring_frames(self) -> None:
+        """Check smooth neighboring frames that agree only at single pixels."""
         clean = grid_of_lines(np.full((HEIGHT, WIDTH, 3), 110, np.float32))
         rng = np.random.default_rng(3)
         waves = [cv2.GaussianBlur(rng.normal(0, 1, (HEIGHT, WIDTH)), (0, 0), 4)[..., None] for _ in range(6)]
@@ -238,11 +238,11 @@ class TestNeighbors:
         assert bends[0] < 2 * max(bends[1:])
 
     @pytest.mark.parametrize(("down", "across"), [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1), (2, 2)])
-    def test_is_still_only_for_an_unshifted_image(self, down: int, across: int) -> None:
+    def test_is_still_is_true_only_for_an_unshifted_image(self, down: int, across: int) -> None:
         shifted = np.roll(CLEAN, (down, across), axis=(0, 1))
         assert is_still(noisy(shifted, 1), noisy(CLEAN, 2), ~NOTHING) == ((down, across) == (0, 0))
 
-    def test_tracked_corners_in_another_scene_are_none_and_avoid_excluded_pixels(self) -> None:
+    def test_tracked_in_another_scene_returns_none_and_corners_avoid_excluded_pixels(self) -> None:
         window = slice(60, 120), slice(130, 190)
         points = corners(stands(1), window, NOTHING)
         assert len(points) > 20

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 COCO_LIKE = {number: f"class {number}" for number in range(80)} | {0: "person", 32: "sports ball"}
-"""80 class names as in COCO, with the two relevant ones at their indices."""
+"""80 class names, of which the two relevant ones have their names and indices in COCO."""
 
 PLACES = 8400
 
@@ -165,7 +165,7 @@ def write_pose_model(
 
 
 def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
-    """Return a place of one class with keypoints, and with corners instead of a center if suppressed."""
+    """Return a place of one class with added keypoints. If suppressed, it has corners instead of center and size."""
     x, y, wide, high, score = add.parts(place, 5)
     there = add("Ceil", score)
     points = []
@@ -181,7 +181,7 @@ def _with_keypoints(add: _Graph, place: str, suppressed: bool) -> str:
 
 
 def _places(add: _Graph, color: str, others: tuple[str, str], number: int, classes: int) -> list[str]:
-    """Return the box around all pixels of a color, three times with different scores."""
+    """Return three places with different scores for the box around all pixels of a color."""
     plain = add("Greater", add("Sub", color, add("Max", *others)), np.float32(0.4))
     mask = add("Cast", plain, to=TensorProto.FLOAT)
     there = add("ReduceMax", mask, axes=[2, 3], keepdims=0)

@@ -13,7 +13,9 @@ canvases = st.tuples(*[st.integers(1, 40).map(lambda n: 32 * n)] * 2)
 
 
 @given(sizes, canvases)
-def test_letterbox_centers_the_image_at_the_largest_size(image: tuple[int, int], canvas: tuple[int, int]) -> None:
+def test_letterbox_centers_the_image_at_the_largest_size_that_fits(
+    image: tuple[int, int], canvas: tuple[int, int]
+) -> None:
     box = Letterbox.of(image, canvas)
     assert (*box.inner, *box.corner) == plain.letterbox(image, canvas)
     assert any(inner == side for inner, side in zip(box.inner, canvas, strict=True))
@@ -23,7 +25,9 @@ def test_letterbox_centers_the_image_at_the_largest_size(image: tuple[int, int],
 
 
 @given(sizes, canvases, st.lists(st.floats(0, 1), min_size=4, max_size=4))
-def test_to_image_inverts_the_placement(image: tuple[int, int], canvas: tuple[int, int], shares: list[float]) -> None:
+def test_letterbox_to_image_inverts_the_placement_of_boxes(
+    image: tuple[int, int], canvas: tuple[int, int], shares: list[float]
+) -> None:
     box = Letterbox.of(image, canvas)
     (x1, x2), (y1, y2) = sorted(shares[:2]), sorted(shares[2:])
     edges = np.array([[x1, y1, x2, y2]])
@@ -38,7 +42,9 @@ def test_letterbox_to_image_clips_boxes_to_the_image() -> None:
 
 @pytest.mark.parametrize("image", [(360, 640), (90, 160), (720, 1280), (501, 333), (37, 640)])
 @pytest.mark.parametrize("canvas", [(640, 640), (384, 640), (320, 320)])
-def test_fill_places_a_rectangle_where_to_image_expects_it(image: tuple[int, int], canvas: tuple[int, int]) -> None:
+def test_letterbox_fill_places_a_rectangle_where_to_image_expects_it(
+    image: tuple[int, int], canvas: tuple[int, int]
+) -> None:
     pixels = np.zeros((*image, 3), dtype=np.uint8)
     x1, y1, x2, y2 = image[1] // 4, image[0] // 4, image[1] // 4 * 3, image[0] // 4 * 3
     pixels[y1:y2, x1:x2] = (255, 0, 0)

@@ -57,7 +57,7 @@ def test_read_boxes_equals_plain_loops(output: NDArray[np.float32], confidence: 
         assert box.corners == pytest.approx(corners, abs=1e-9)
 
 
-def test_read_boxes_of_single_places_returns_boxes_found_by_hand() -> None:
+def test_read_boxes_uses_the_most_likely_class_and_drops_low_scores_and_boxes_in_the_padding() -> None:
     # Only the most likely class counts, and the first place is more likely a bird than a ball.
     bird, ball = (100.0, 200.0, 20.0, 20.0, 0.1, 0.6, 0.5), (300.0, 200.0, 20.0, 20.0, 0.1, 0.5, 0.6)
     assert read(output_of(bird, ball)) == (Box(290.0, 50.0, 310.0, 70.0, pytest.approx(0.6), "ball"),)
@@ -138,8 +138,8 @@ def test_read_people_of_raw_output_equals_plain_loops(people: list[Row], confide
 
 
 @given(rows())
-def test_read_people_of_a_model_with_suppression_equals_raw_output(people: list[Row]) -> None:
-    """Check people in the format of such a model: corners, score, class, keypoints, and rows of zeros at the end."""
+def test_read_people_of_output_with_non_maximum_suppression_equals_that_of_raw_output(people: list[Row]) -> None:
+    """Check the format with suppression: rows of corners, score, class and keypoints, and rows of zeros at the end."""
     listed = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2, score, 0, *points) for x, y, w, h, score, *points in people]
     output = np.zeros((20, 57), dtype=np.float32)
     output[: len(listed)] = np.array(listed, dtype=np.float32).reshape(-1, 57)
@@ -158,7 +158,7 @@ def test_read_people_clips_boxes_but_not_keypoints() -> None:
     assert read.keypoints[0, 0].tolist() == [-5, -10, 1]
 
 
-def test_output_with_nan_or_of_another_shape_is_not_read() -> None:
+def test_read_people_with_nan_is_an_error_and_is_pose_output_is_false_for_other_shapes() -> None:
     with pytest.raises(ValueError, match="NaN or infinity"):
         read_people(np.full((56, 3), np.nan, dtype=np.float32), BOX, confidence=0.25, overlap=0.7)
     assert not is_pose_output((1, 116, 8400))

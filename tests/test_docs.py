@@ -152,7 +152,7 @@ def commands() -> set[str]:
 def listed(*words: str) -> list[str]:
     command = [sys.executable, "-m", "spotball_core", *words, "--help"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    _, _, lines = text.partition("\nCommands:\n")
+    _, _, lines = text.partition("Show this message and exit.\n")
     return re.findall(r"^  ([a-z-]+)  ", lines, re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from itertools import pairwise
@@ -26,13 +26,25 @@ from spotball_core.service.safe_text import show
 
 COMMANDS = "spotball.commands"
 
+JOBS: Mapping[str, tuple[str, ...]] = {
+    "Score and compare": ("demo", "score", "compare", "report", "leaderboard", "baselines", "cues", "count"),
+    "Ask models": ("run", "parse", "reparse", "batch", "import-inspect", "reasoning"),
+    "People and published data": ("study", "import-release", "replicate"),
+    "Gaze": ("gaze",),
+    "Build datasets": ("gen",),
+    "Share": ("push", "pull", "schema"),
+}
+"""The commands by job, as `spotball --help` lists them, the most used first. Commands of other packages come last."""
 
-def commands_in(group: str) -> type[TyperGroup]:
+
+def commands_in(group: str, jobs: Mapping[str, tuple[str, ...]] | None = None) -> type[TyperGroup]:
     """Return a Typer group class that adds the commands of an entry point group to the group's own commands.
 
     Args:
         group: the entry point group. Using a command imports it; listing the commands imports all of them.
+        jobs: the commands of each section of the help page. Without it, there is one section in alphabetical order.
     """
+    order = [name for names in (jobs or {}).values() for name in names]
 
     class Commands(PlainHelp, TyperGroup):
         # Any, because the base classes of Typer's contexts and commands differ between its releases.
@@ -46,7 +58,18 @@ def commands_in(group: str) -> type[TyperGroup]:
                     show(f"warning: {error}", err=True)
                 else:
                     names.add(name)
-            return sorted(names)
+            return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            names = self.list_commands(ctx)
+            other = "Other commands" if jobs else "Commands"
+            sections = {**(jobs or {}), other: [name for name in names if name not in order]}
+            width = max(map(len, names))
+            for title, listed in sections.items():
+                shown = [(name.ljust(width), self.commands[name].short_help) for name in listed if name in names]
+                if shown:
+                    with formatter.section(title):
+                        formatter.write_dl(shown)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             if cmd_name not in self.commands:
@@ -95,7 +118,7 @@ def _in_full(command: Any) -> None:
 
 
 app = typer.Typer(
-    cls=commands_in(COMMANDS),
+    cls=commands_in(COMMANDS, JOBS),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -188,7 +188,7 @@ class TestOtherPackages:
     def test_help_omits_broken_commands_and_prints_a_warning_for_each(self, env: dict[str, str]) -> None:
         done = spotball_process("--help", env=env)
         assert done.returncode == 0
-        listed = done.stdout.split("Commands:")[1]
+        listed = done.stdout.split("Show this message and exit.")[1]
         assert "hello" in listed
         assert "score" in listed
         warnings = done.stderr.splitlines()

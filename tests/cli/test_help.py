@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 
-from spotball_core.cli.app import app
+from spotball_core.cli.app import JOBS, app
 from tests.test_docs import what_is_wrong
 
 COLUMNS, LINES = 100, 55
@@ -71,3 +71,10 @@ def test_help_page_on_a_narrow_terminal_does_not_break_option_names(columns: int
     for command, _ in pages().values():
         context = command.context_class(command, info_name="spotball", terminal_width=columns - 2)
         assert re.findall(r"--[a-z]+-\n", command.get_help(context)) == []
+
+
+def test_help_of_spotball_lists_every_command_once_in_the_sections_of_its_jobs() -> None:
+    _, page = pages()["spotball"]
+    sections = re.split(r"\n(?=[A-Z][A-Za-z ]*:\n)", page.split("Show this message and exit.")[1])
+    listed = {text.partition(":")[0]: tuple(re.findall(r"^  ([a-z-]+) ", text, re.MULTILINE)) for text in sections[1:]}
+    assert listed == dict(JOBS)

@@ -85,7 +85,7 @@ def test_help_of_every_command_works_without_extras(environment: Made, tmp_path:
     core = environment("")
     listed = core.spotball("--help", cwd=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
-    commands = re.findall(r"^  ([a-z][a-z-]+)  ", listed.stdout.split("Commands:")[1], re.MULTILINE)
+    commands = re.findall(r"^  ([a-z][a-z-]+)  ", listed.stdout.split("Show this message and exit.")[1], re.MULTILINE)
     assert {"score", "run", "study", "gen", "gaze", "schema"} <= set(commands)
     for command in commands:
         done = core.spotball(command, "--help", cwd=tmp_path)

@@ -58,7 +58,7 @@ FLOORS = {
 
 
 def place_of(frame: FrameType | None) -> str:
-    """Return the topic of a call stack."""
+    """Return the topic (a key of `PLACES`, or `REST`) of the innermost frame of a call stack that matches one."""
     while frame is not None:
         code = frame.f_code
         here = f"{code.co_filename}:{code.co_name}"

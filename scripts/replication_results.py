@@ -67,7 +67,7 @@ def _as(value: float | None, published: str) -> str:
 
 
 def main() -> None:
-    """Write the file."""
+    """Replicate the published figures from a release, and write docs/assets/replication.json."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path, help="folder of the published release")
     release = parser.parse_args().release

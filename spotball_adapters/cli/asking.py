@@ -12,6 +12,7 @@ from spotball_core.cli.console import progress, teller
 from spotball_core.errors import OptionError
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -267,8 +268,8 @@ def sent(tally: RunTally) -> str:
         >>> sent(RunTally(total=9, requests=7, faults=1, input_tokens=90_000, output_tokens=800))
         'sent 7 requests, of which 1 failed; 90,000 tokens in, 800 out'
     """
-    tokens = f"{tally.input_tokens:,} tokens in, {tally.output_tokens:,} out"
-    return f"sent {tally.requests:,} requests, of which {tally.faults:,} failed; {tokens}"
+    tokens = f"{plural(tally.input_tokens, 'token')} in, {tally.output_tokens:,} out"
+    return f"sent {plural(tally.requests, 'request')}, of which {tally.faults:,} failed; {tokens}"
 
 
 def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
@@ -286,7 +287,7 @@ def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
     if ended.excluded:
         # --quiet does not hide excluded and missing replies, because they are errors.
         images = len({question[:2] for question in ended.refused})
-        of = "1 image" if images == 1 else f"{images:,} images"
+        of = plural(images, "image")
         show(f"{ended.excluded:,} replies are excluded: the provider refuses {of}:", err=True)
         for line in _listed(ended.refused):
             show(f"  {line}", err=True)

@@ -21,6 +21,7 @@ from spotball_adapters.cli.run import DEFAULT_PROMPTS
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.batch.export import Exported
@@ -197,7 +198,7 @@ def import_command(
     imported = take(run, replies, respondent=respondent, format=format, policy=policy)
     tell = teller(quiet)
     already = f", {imported.already_stored:,} were already stored" if imported.already_stored else ""
-    tell(f"{imported.stored:,} replies stored{already}")
+    tell(f"{plural(imported.stored, 'reply')} stored{already}")
     if imported.short:
         tell(f"{imported.short:,} replies are missing: their requests returned too few replies")
     if imported.failed:
@@ -223,6 +224,6 @@ def _exported(exported: Exported) -> Iterable[str]:
         yield f"{n:,} requests of earlier batches have missing replies, which this batch requests again"
     for file in manifest.files:
         yield f"wrote {exported.folder / file}"
-    yield f"{manifest.requests:,} requests for {manifest.replies:,} replies"
+    yield f"{plural(manifest.requests, 'request')} for {plural(manifest.replies, 'reply')}"
     if manifest.waiting:
         yield f"{manifest.waiting:,} more requests need these replies first: import the replies, then export again"

@@ -12,6 +12,7 @@ from spotball_adapters.cli.asking import Attempts, Concurrency, finish, sent, si
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.gaze.matching import MatchedReplies
@@ -128,9 +129,9 @@ def summary(matched: MatchedReplies) -> str | None:
     ways = f"{sum(matched.how.values()):,} matched{_counts(matched.how)}"
     lost = sum(matched.problems.values())
     unmatched = f", {lost:,} unmatched{_counts(matched.problems)}, which count as wrong" if lost else ""
-    text = f"{matched.trials}: {matched.replies:,} replies, {ways}{unmatched}"
+    text = f"{matched.trials}: {plural(matched.replies, 'reply')}, {ways}{unmatched}"
     if matched.queued:
-        text += f"\n{matched.trials.with_name('manual.csv')}: {matched.queued:,} replies to match by hand"
+        text += f"\n{matched.trials.with_name('manual.csv')}: {plural(matched.queued, 'reply')} to match by hand"
     return text
 
 

@@ -12,6 +12,7 @@ from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.progress import counted
+from spotball_core.text.words import plural
 
 StimuliFile = Annotated[
     Path,
@@ -62,7 +63,7 @@ def points(
     write_trials(make_trials(trials, all_stimuli), out)
     without = sum(trial.choice is None for trial in trials)
     none = f", {without:,} of them without a choice, which count as wrong" if without else ""
-    teller(quiet)(f"{out}: {len(trials):,} trials{none}")
+    teller(quiet)(f"{out}: {plural(len(trials), 'trial')}{none}")
 
 
 def predict(

@@ -14,6 +14,7 @@ from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.embedders.reasoning import ReasoningJob
@@ -195,7 +196,7 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
     yield f"texts       {outlook.n_different:,} different texts and templates; {outlook.n_cut:,} would be truncated"
     yield f"stored      {outlook.n_cached:,} embeddings in {job.cache}"
     paid = "for a fee" if job.embedder.paid else "on this machine"
-    yield f"to embed    {left:,} texts of {outlook.n_bytes:,} bytes, {paid}"
+    yield f"to embed    {plural(left, 'text')} of {outlook.n_bytes:,} bytes, {paid}"
 
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:

@@ -147,9 +147,9 @@ def summary(reading: ParsedReplies) -> str:
     unparsed = sum(reading.problems.values())
     reasons = ", ".join(f"{problem} {n:,}" for problem, n in reading.problems.items())
     n = len(reading.rows)
-    ignored = f"; of {plural(reading.continued, 'reply')}, only the first turn counts" if reading.continued else ""
+    ignored = f"; of {reading.continued:,} replies, only the first turn counts" if reading.continued else ""
     listed = f" ({reasons})" if reasons else ""
-    return f"{n:,} samples: {n - unparsed:,} with a cell, {unparsed:,} unparsed{listed}{ignored}"
+    return f"{plural(n, 'sample')}: {n - unparsed:,} with a cell, {unparsed:,} unparsed{listed}{ignored}"
 
 
 def changed(reading: ParsedReplies) -> list[str]:

@@ -9,6 +9,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from spotball_core.service.progress import progress_display, span
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.runs.runner import RunTally
@@ -40,7 +41,11 @@ def line(tally: RunTally, rate: float) -> str:
         >>> line(RunTally(total=18000, done=1200, faults=1, input_tokens=90_000), 4)
         '1,200 of 18,000 replies, 4.0 per second, 90,000 tokens, 1 failed request, 1 h 10 min left'
     """
-    parts = [f"{tally.done:,} of {tally.total:,} replies", f"{rate:.1f} per second", f"{tally.tokens:,} tokens"]
+    parts = [
+        f"{tally.done:,} of {tally.total:,} replies",
+        f"{rate:.1f} per second",
+        f"{plural(tally.tokens, 'token')}",
+    ]
     parts.append(f"{tally.faults:,} failed request{'' if tally.faults == 1 else 's'}")
     if tally.refused:
         images = len({question[:2] for question in tally.refused})

@@ -9,6 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.text.words import plural
 
 _OUT = "responses-baselines.jsonl"
 
@@ -62,7 +63,7 @@ def baselines(
     write_responses(rows, out)
     tell = teller(quiet)
     respondents = rows["respondent"].unique(maintain_order=True).to_list()
-    tell(f"{out}: {len(rows):,} answers of {', '.join(respondents)} to {len(scenes)} images")
+    tell(f"{out}: {plural(len(rows), 'answer')} of {', '.join(respondents)} to {len(scenes)} images")
     for respondent in respondents:
         blanks = rows.filter(respondent=respondent)["cell"].null_count() // samples
         if blanks:

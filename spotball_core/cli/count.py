@@ -22,6 +22,7 @@ from spotball_core.cli.options import (
     Strict,
     TruthFile,
 )
+from spotball_core.text.words import plural
 
 
 def count(
@@ -73,4 +74,4 @@ def count(
     write_counts(counts, out)
     for warning in counts.warnings:
         tell(f"warning: {warning}")
-    tell(f"wrote {out}: {counts.n_answers:,.0f} responses in {len(counts.table):,} rows of counts")
+    tell(f"wrote {out}: {plural(counts.n_answers, 'response')} in {plural(len(counts.table), 'row')} of counts")

@@ -13,6 +13,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_core.schema.report import ScoreReport
@@ -84,7 +85,7 @@ def demo(
     rows = baseline_responses(scenes, BASELINES, samples=SAMPLES, seed=seed)
     responses = out / "responses-baselines.jsonl"
     write_responses(rows, responses)
-    tell(f"{responses}: {len(rows):,} answers of {', '.join(BASELINES)}")
+    tell(f"{responses}: {plural(len(rows), 'answer')} of {', '.join(BASELINES)}")
     report = score(responses, scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
     _write(report.model_dump_json(indent=1) + "\n", out / "report.json")
     show(to_summary(report, to_terminal=True), end="", styled=True)

@@ -260,7 +260,7 @@ def _foot(report: ReasoningReport) -> Iterator[str]:
 def counted(texts: TextCounts) -> str:
     """Return a line with the numbers of responses, of texts, and of special cases such as texts without letters."""
     parts = [
-        f"{texts.n_responses:,} responses",
+        f"{plural(texts.n_responses, 'response')}",
         f"{texts.n_empty:,} without a rationale",
         f"{texts.n_unique:,} different texts",
         f"{texts.n_duplicates:,} repeated texts",

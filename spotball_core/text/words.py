@@ -14,7 +14,7 @@ def plural(n: float, noun: str) -> str:
     """
     if n != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("ly") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{n:,.10g} {noun}"
+    return f"{n:,} {noun}" if isinstance(n, int) else f"{n:,.10g} {noun}"
 
 
 def span(values: Sequence[int], noun: str) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.text.words import plural
 
 
 def export(
@@ -42,4 +43,4 @@ def export(
     from spotball_gen.dataset.exports import export as write
 
     count = write(dataset, format, out, with_ball=with_ball)
-    teller(quiet)(f"{out}: {count:,} images")
+    teller(quiet)(f"{out}: {plural(count, 'image')}")

@@ -9,6 +9,7 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_gen.poses.report import PosesReport
@@ -91,8 +92,9 @@ def summary(report: PosesReport) -> list[str]:
     if len(incomplete) > SHOWN_IMAGES:
         lines.append(f"... and {len(incomplete) - SHOWN_IMAGES:,} more images with players without a pose")
     share = f" ({report.n_poses / report.n_players:.0%})" if report.n_players else ""
-    lines.append(f"poses of {report.n_poses:,} of {report.n_players:,} players{share} in {report.n_images:,} images")
-    lines += [f"{count:,} players without a pose: {reason}" for reason, count in report.failures.items()]
+    n_players, n_images = plural(report.n_players, "player"), plural(report.n_images, "image")
+    lines.append(f"poses of {report.n_poses:,} of {n_players}{share} in {n_images}")
+    lines += [f"{plural(count, 'player')} without a pose: {reason}" for reason, count in report.failures.items()]
     if report.unmatched:
         lines.append(f"{report.unmatched:,} detected people were not matched to a player")
     if report.n_without_players:

@@ -12,6 +12,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 
 def push(
@@ -64,8 +65,9 @@ def push(
         width = max(len(f"{size:,}") for size in pushed.sizes.values())
         for name, size in pushed.sizes.items():
             show(f"{size:>{width},}  {name}")
-        tell(f"{pushed.url}: {len(pushed.sizes):,} files, {sum(pushed.sizes.values()):,} bytes; nothing was uploaded")
+        files = plural(len(pushed.sizes), "file")
+        tell(f"{pushed.url}: {files}, {sum(pushed.sizes.values()):,} bytes; nothing was uploaded")
     elif pushed.commit is None:
         tell(f"{pushed.url} is up to date")
     else:
-        tell(f"{pushed.url}: {len(pushed.sizes):,} files, commit {pushed.commit}")
+        tell(f"{pushed.url}: {plural(len(pushed.sizes), 'file')}, commit {pushed.commit}")

@@ -12,6 +12,7 @@ from spotball_core.cli.options import Debug, Quiet, RayAddress
 from spotball_core.counting.engines import EngineName
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_gen.run import GenerationResult
@@ -118,9 +119,9 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
     if not written.chosen:
         show("no item passed all stages; the counts above show which stage rejected them", err=True)
     elif written.fresh:
-        tell(f"{out}: {written.chosen:,} items")
+        tell(f"{out}: {plural(written.chosen, 'item')}")
     else:
-        tell(f"{out}: {written.chosen:,} items, none of them new")
+        tell(f"{out}: {plural(written.chosen, 'item')}, none of them new")
     if ended.verdict:
         tell(ended.verdict)
     if ended.failures or not written.chosen:

@@ -11,6 +11,7 @@ import numpy as np
 
 from spotball_core.schema.scene import Scene
 from spotball_core.service.safe_text import markdown_row
+from spotball_core.text.words import plural
 from spotball_gen.dataset.statistics import TABLE_1, difficulty, table_1
 from spotball_gen.items.item import Item
 from spotball_gen.pipeline.difficulty import MEASURES
@@ -125,12 +126,13 @@ def markdown(of: Mapping[str, Any]) -> str:
 def _head(of: Mapping[str, Any]) -> Iterator[str]:
     total = sum(of["items"].values())
     yield from ("# Dataset card", "")
-    yield f"{total:,} items: " + ", ".join(f"{count:,} {sport}" for sport, count in of["items"].items()) + "."
+    yield f"{plural(total, 'item')}: " + ", ".join(f"{count:,} {sport}" for sport, count in of["items"].items()) + "."
     run = of["run"]
     yield f"Each image has {run['width']} x {run['height']} pixels and a grid of {run['rows']} x {run['cols']} cells."
     splits = of["splits"]
     parts = (
-        f"{splits[part]['images']:,} images of {splits[part]['videos']:,} videos ({part})" for part in (TRAIN, TEST)
+        f"{plural(splits[part]['images'], 'image')} of {splits[part]['videos']:,} videos ({part})"
+        for part in (TRAIN, TEST)
     )
     yield f"Split by video: {' and '.join(parts)}. The file `checksums.sha256` contains the checksums of all files."
     for sport in of["by_shot"]:
@@ -175,7 +177,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
             "surroundings than the inpainted region does."
         )
         yield f"Its quartiles over {artifacts['scored']:,} items are {_quartiles(artifacts['quartiles'])}."
-        yield f"{artifacts['review_first']:,} items should be reviewed first{_because(artifacts['why'])}."
+        yield f"{plural(artifacts['review_first'], 'item')} should be reviewed first{_because(artifacts['why'])}."
     else:
         yield "There are no artifact scores, because the run had no stage `check`."
     if again["asked"]:
@@ -189,7 +191,7 @@ def _gone(of: Mapping[str, Any]) -> Iterator[str]:
         yield verdict(leak)
         yield ""
         return
-    yield f"The leak test uses {leak['images']:,} images of {leak['videos']:,} videos."
+    yield f"The leak test uses {plural(leak['images'], 'image')} of {leak['videos']:,} videos."
     yield "A simple classifier predicts the inpainted cell from the noise, blur and edges of each cell."
     yield "The classifier is trained on other videos."
     yield ""

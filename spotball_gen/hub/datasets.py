@@ -18,6 +18,7 @@ from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import data_file
+from spotball_core.text.words import plural
 from spotball_gen.dataset.exports.parquet import DATA, in_pieces, piece_name, write_table
 from spotball_gen.dataset.exports.rows import PARTS, SceneRow, read_parts, scene_rows
 from spotball_gen.hub.staged import Staged
@@ -158,7 +159,7 @@ def _note_others(staged: Staged) -> None:
     others = Counter(name.split("/")[0] for name in _visible_files(staged.folder) if name not in known)
     if others:
         listed = ", ".join(
-            name if (staged.folder / name).is_file() else f"{name}/ ({count:,} files)"
+            name if (staged.folder / name).is_file() else f"{name}/ ({plural(count, 'file')})"
             for name, count in sorted(others.items())
         )
         staged.notes.append(f"Not uploaded: {listed}.")

@@ -17,6 +17,7 @@ from spotball_core.schema.faults import problems_of_record
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import is_relative
+from spotball_core.text.words import plural
 from spotball_gen.dataset.exports.parquet import DATA
 from spotball_gen.hub.client import Hub, RemoteFile
 from spotball_gen.hub.manifest import MANIFEST, HubManifest, is_visible, stored_file
@@ -69,7 +70,7 @@ def pull(
         manifest = _manifest(download)
         wanted = _wanted(manifest, remote, repo)
         download.check(wanted, most_bytes)
-        tell(f"Downloading {len(wanted):,} files, {sum(remote[name].size for name in wanted):,} bytes.")
+        tell(f"Downloading {plural(len(wanted), 'file')}, {sum(remote[name].size for name in wanted):,} bytes.")
         for file in manifest.files:
             if file.stored == "file":
                 # Download and move one file at a time, so that the disk never holds a file twice.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spotball_core.text.words import plural
 from spotball_gen.quality.decoys import DECOYS
 
 LEVEL = 0.05
@@ -107,7 +108,7 @@ class Leak:
 
 def lines(leak: Leak) -> Iterator[str]:
     """Yield the lines that `spotball gen check` prints about the result. The last line is the verdict."""
-    images = f"{leak.images:,} images of {leak.videos:,} videos"
+    images = f"{plural(leak.images, 'image')} of {leak.videos:,} videos"
     yield f"{images}; {leak.folds} folds of cross-validation; {leak.permutations} permutations of the balls' positions"
     yield from _numbers(leak)
     yield f"Cells that contained the ball {_distinguished(leak)} from other cells{_named(leak)}"

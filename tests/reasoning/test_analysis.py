@@ -116,7 +116,7 @@ def test_panels_pool_rationales_by_kind_sport_and_prompt(report: ReasoningReport
 
 
 def contrast(report: ReasoningReport, *key: str) -> CategoryContrast:
-    """Return the contrast of an outcome and a respondent that uses the published statistic."""
+    """Return the contrast for this outcome and respondent that was computed with the published statistic."""
     (found,) = (c for c in report.contrasts if (c.outcome, c.respondent, c.statistic) == (*key, "published"))
     return found
 

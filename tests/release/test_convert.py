@@ -346,7 +346,7 @@ class TestAcceptedLayouts:
         release.write(tmp_path / "out")
         assert list(content(tmp_path / "out")) == ["scenes.jsonl"]
 
-    def test_import_accepts_all_names_of_sports_and_player_files_without_a_sport_column(
+    def test_import_accepts_short_and_long_sport_names_and_player_files_without_a_sport_column(
         self, folder: Path, release: Release
     ) -> None:
         # Without a column `sport`, the path of the image names the sport.

@@ -11,7 +11,7 @@ VOID = {"meta", "br", "input", "link", "img", "hr", "wbr"}
 
 @dataclass
 class Element:
-    """Hold an element of a page."""
+    """An element of an HTML page."""
 
     tag: str
     attributes: dict[str, str]

@@ -9,6 +9,7 @@ from spotball_core.gaze.data.stimuli import SEPARATOR
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.photos import PhotoSource, disputed_sheet
 from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
     heads = ("Photo", "Condition", "View", "Proximity", "Eyes", "Head", "Disagreement (%)", *names)
     rows = tuple(_row(photo, names, choices) for photo in photos.iter_rows(named=True))
     caption = "Number of choices of each object, most frequent first. A question mark counts unmatched choices."
-    table = PageTable("browser", caption, heads, 6, (TableRows("", rows),), fold=f"All {len(rows):,} photos")
+    table = PageTable("browser", caption, heads, 6, (TableRows("", rows),), fold=f"All {plural(len(rows), 'photo')}")
     sheet = disputed_sheet(source, photos["stimulus_id"].to_list(), colors) if source else None
     return Section("browser", "Photo browser", (_LEAD,), tables=(table,), photos=sheet)
 

@@ -13,6 +13,7 @@ from spotball_core.gaze.power.observers import Observer
 from spotball_core.gaze.power.simulate import Power
 from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
+from spotball_core.text.words import plural
 
 
 def to_json(powers: Sequence[Power], prompts: Sequence[int], observer: Observer, policy: TestPolicy, seed: int) -> str:
@@ -58,7 +59,7 @@ def said(power: Power, key: Key) -> str:
 
 
 def _tables(powers: Sequence[Power], prompts: Sequence[int]) -> Iterator[Titled]:
-    columns = [f"{n} per photo ({power.n_trials:,} trials)" for n, power in zip(prompts, powers, strict=True)]
+    columns = [f"{n} per photo ({plural(power.n_trials, 'trial')})" for n, power in zip(prompts, powers, strict=True)]
     rows = [[key, QUESTIONS[key], *(said(power, key) for power in powers)] for key in ORDER]
     yield "How often each test answers yes (%)", 2, ["test", "question", *columns], rows
     kinds = [kind for kind in TYPES if any(kind in power.types for power in powers)]

@@ -70,7 +70,7 @@ def trials(out: Path) -> dict[tuple[str, str], str]:
 
 
 class TestJudge:
-    def test_judge_gets_the_options_and_the_unchanged_replies_that_no_template_matches_but_no_photo(
+    def test_judge_receives_options_and_only_the_unchanged_replies_that_match_no_template_without_the_photo(
         self, server: LoopbackServer, out: Path
     ) -> None:
         done = match(out, *judge(server, "--judge-temperature", "0"))
@@ -157,7 +157,7 @@ class TestManual:
         done = match(out, "--manual", write_rows(tmp_path / "filled.csv", filled))
         assert done.returncode == 0, said(done)
         assert "10 matched (letter 4, judge 4, manual 2), 2 unmatched (" in done.stderr
-        assert "1 replies to match by hand" in done.stderr
+        assert "1 reply to match by hand" in done.stderr
         kept = {(row["stimulus_id"], row["prompt_id"]): row for row in replies(out)}
         read = [kept[row["stimulus_id"], row["prompt_id"]] for row in queue]
         assert [row["choice"] for row in read] == ["tulips", "bunny", None, None]

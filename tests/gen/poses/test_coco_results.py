@@ -99,7 +99,7 @@ def test_from_file_accepts_several_names_for_an_image(name: str, tmp_path: Path)
     assert estimator.estimate(empty, None).failures == {0: "not detected"}
 
 
-def test_image_names_without_a_path_are_sport_and_id() -> None:
+def test_image_names_of_a_scene_without_a_path_returns_sport_slash_id_then_the_id_alone() -> None:
     assert image_names("a", "7", None) == ("a/7", "7")
 
 

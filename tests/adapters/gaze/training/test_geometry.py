@@ -45,7 +45,7 @@ class TestRay:
         assert np.cross([x, -geometry.TABLE, z], direction.vector) == pytest.approx([0, 0, 0], abs=1e-9)
 
     @given(xs, zs)
-    def test_meets_table_inverts_direction_to(self, x: float, z: float) -> None:
+    def test_meets_table_of_the_direction_to_a_point_returns_that_point(self, x: float, z: float) -> None:
         assert meets_table(direction_to(x, z)) == pytest.approx((x, z), abs=1e-9)
 
     @pytest.mark.parametrize("pitch", [0.0, -0.1, math.pi / 2])

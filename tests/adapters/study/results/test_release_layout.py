@@ -37,7 +37,7 @@ def release_of(study: Path, out: Path, *options: str) -> str:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """Create a study of simulated participants and of two sports that the layout supports."""
+    """Create a study with two sports that the release layout supports, answered by simulated participants."""
     folder = made.study(tmp_path, sports=("soccer", "volleyball"))
     known = read_scenes(tmp_path / "data/scenes.jsonl")
     boxed = [scene.model_copy(update={"ball_box": (70.5, 130.25, 95.5, 160.5)}) for scene in known]

@@ -147,7 +147,7 @@ class TestImages:
         addresses = [item["image"] for item in [*steady.state["trials"], *steady.state["practice"]]]
         assert len(set(addresses)) == len(addresses)
         assert {len(address) for address in addresses} == {len("images/") + 32}
-        # A check that is also a practice image has another address in practice.
+        # An image that is both an attention check and a practice image has a different address in each role.
         assert images.name(("soccer", "5"), "trial") != images.name(("soccer", "5"), "practice")
         other = Images(pictures, (), b"another key")
         assert other.name(("soccer", "1"), "trial") != images.name(("soccer", "1"), "trial")

@@ -59,6 +59,8 @@ class ColumnNames(Mapping[str, str]):
         >>> names = ColumnNames({"image": "image_id", "cell": "prediction"})
         >>> names.readable(["image_id", "image", "cell", "note"])
         {'image_id': 'image', 'cell': 'cell', 'note': 'note'}
+        >>> ColumnNames().readable(["image", " row", "column"])
+        {'image': 'image', ' row': 'row', 'column': 'col'}
     """
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
@@ -100,11 +102,17 @@ class ColumnNames(Mapping[str, str]):
     def readable(self, columns: Iterable[str]) -> dict[str, str]:
         """Return the names under which the columns of a table are read, and note the columns for `check`.
 
-        A column that another column replaces is omitted.
+        A column that another column replaces is omitted. Blanks around a name do not matter, as after the comma in
+        `image, cell`, and `column` next to `row` is `col`.
         """
         present = dict.fromkeys(columns)
         self._met |= present
         ours_of = {theirs: ours for ours, theirs in self._names.items() if theirs in present}
+        stripped = {column.strip() for column in present}
+        for column in present:
+            name = "col" if column.strip() == "column" and "row" in stripped else column.strip()
+            if column not in ours_of and name != column and name in NAMES and name not in stripped - {column.strip()}:
+                ours_of.setdefault(column, name)
         replaced = set(ours_of.values()) - set(ours_of)
         return {column: ours_of.get(column, column) for column in present if column not in replaced}
 

@@ -332,6 +332,16 @@ class TestLayoutOfFiles:
             write_responses(frame(rows), tmp_path / f"a{ending}")
             assert cells(read_counts(tmp_path / f"a{ending}", KNOWN)) == {34: 1.0, None: 1.0}
 
+    @pytest.mark.parametrize("format", FORMATS)
+    def test_read_counts_ignores_blanks_around_column_names_and_reads_column_next_to_row_as_col(
+        self, format: str
+    ) -> None:
+        expected = read([{"image": "2", "sport": "soccer", "row": 4, "col": 5}], format)
+        for names in ((" row", "column "), ("row ", " col"), ("row", "column")):
+            row = {"image": "2", " sport": "soccer", names[0]: 4, names[1]: 5}
+            assert read([row], format) == expected
+        assert read([{"image": "2", "sport": "soccer", "row": 4, "col": 5, "column": 6}], format) == expected
+
     def test_read_counts_ignores_additional_columns(self) -> None:
         rows = [D5 | {"time": 1.5, "q1_answer": "yes", "_record": 3, "_source": 9}]
         for format in (".jsonl", "frame"):

@@ -91,6 +91,10 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
             f"{n} of {of} image ids with a file extension",
             f"ids as in the scenes file, such as '{image}'. The extensions are ignored",
         ),
+        "wrapped": (
+            f"{n} of {of} cells in brackets or quotation marks, or after the word cell",
+            "cells such as D5. What is around them is ignored",
+        ),
         "zero": (
             f"row or column 0 in {n} of {of} answers",
             f"rows and columns that start at 1. If yours start at 0, add 1 to each. {unparsed}",

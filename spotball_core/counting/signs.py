@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.grid import Grid, row_name
+from spotball_core.io.cells import WRAPPED
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ BETTER_FIT = 5.0
 """Minimum number of standard errors by which swapping x and y must improve the fit to be a sign."""
 
 _SUMS = (
-    *("n", "nothing", "other", "reply", "zero", "outside", "off_image", "renamed"),
+    *("n", "nothing", "other", "reply", "zero", "outside", "off_image", "renamed", "wrapped"),
     *("points", "numbers", "fit_swapped", "across", "down", "counted", "hits", "hits_from_0"),
 )
 _LOWS = ("row_low", "col_low", "least")
@@ -144,6 +145,7 @@ def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
         "nothing": ~numbers & empty,
         "other": ~numbers & ~empty & ~reply,
         "reply": ~numbers & ~empty & reply,
+        "wrapped": numbers & text.str.contains(WRAPPED).fill_null(False),
         "zero": numbers & zero,
         "outside": numbers & pl.col("_index").is_null() & ~zero,
         "numbers": numbers,
@@ -264,6 +266,7 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     )
     conditions = {
         "renamed": (pl.col("renamed") > 0, pl.col("renamed")),
+        "wrapped": (pl.col("wrapped") > 0, pl.col("wrapped")),
         "zero": (pl.col("zero") > 0, pl.col("zero")),
         "from 0": (from_0 & (pl.col("zero") == 0), pl.col("hits_from_0")),
         "shares": (shares, points),

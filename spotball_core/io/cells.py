@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from spotball_core.errors import GridError
@@ -62,15 +63,27 @@ def _index(grid: Grid) -> pl.Expr:
     return pl.when(inside).then((row - 1) * grid.cols + col - 1).cast(pl.Int64)
 
 
+# "['D6']", "“D6”" and "Cell D6".
+_WRAPPED = re.compile(r"[\s\[({\"'“”‘’«„]*(?:cell\b[\s:=]*)?[\s\[({\"'“”‘’«„]*(\w+(?:\s+\w+)?)[\s\])}\"'“”‘’»]*", re.I)
+
+WRAPPED = r"^\s*(?:[\[({\"'“”‘’«„]|(?i:cell)\b)"
+"""Regular expression for the start of a label with brackets, quotation marks or the word "cell" around it."""
+
+
 def _positions(labels: pl.Series) -> pl.DataFrame:
-    """Return a table with each `label` and the `_row` and `_col` that it names, from 1; null if it is not a label."""
+    """Return a table with each `label` and the `_row` and `_col` that it names, from 1; null if it is not a label.
+
+    A label may be in brackets or quotation marks, and after the word "cell".
+    """
     import polars as pl
 
     def position(label: str) -> tuple[int | None, int | None]:
-        try:
-            return parse_label(label)
-        except GridError:
-            return None, None
+        for text in (label, match[1] if (match := _WRAPPED.fullmatch(label)) else ""):
+            try:
+                return parse_label(text)
+            except GridError:
+                continue
+        return None, None
 
     rows = [(label, *position(label)) for label in labels.drop_nulls()]
     return pl.DataFrame(rows, schema={"label": pl.String, "_row": pl.Float64, "_col": pl.Float64}, orient="row")

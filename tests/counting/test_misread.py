@@ -70,6 +70,7 @@ def changed(form: str, change: Callable[[Row, int], Row]) -> list[Row]:
 
 
 FROM_0 = changed("row", lambda row, _: {"row": row["row"] - 1, "col": row["col"] - 1})
+WRAPPERS = ("['{}']", "“{}”", "Cell {}", "cell: {}", "({})", '"{}"', "{}")
 MISREAD: dict[str, list[Row]] = {
     "from 0": FROM_0,
     "labels from 0": changed("cell", lambda row, _: {"cell": f"{row['cell'][0]}{int(row['cell'][1:]) - 1}"}),
@@ -89,6 +90,7 @@ MISREAD: dict[str, list[Row]] = {
     "labels swapped": [
         {"image": row["image"], "cell": f"{'ABCDEFGHIJ'[row['col'] - 1]}{row['row']}"} for row in right(KNOWN, "row")
     ],
+    "wrapped": changed("cell", lambda row, n: {"cell": WRAPPERS[n % len(WRAPPERS)].format(row["cell"])}),
     "file extensions": changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
 }
 """For each fault, the rows of a file with this fault."""
@@ -118,6 +120,7 @@ WARNED: dict[str, tuple[str, str, str]] = {
     ),
     "row and col swapped": ("row, col", "40 answers that agree much better", "Swap the two values"),
     "labels swapped": ("cell", "40 answers that agree much better", "Swap the two values"),
+    "wrapped": ("cell", "35 of 40 cells in brackets or quotation marks", "What is around them is ignored"),
     "file extensions": (
         "image",
         "40 of 40 image ids with a file extension (line ",

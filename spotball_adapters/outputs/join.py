@@ -50,14 +50,15 @@ class SceneIndex:
         if table:
             self._table = self._read(table)
 
-    def find(self, ids: Sequence[str], sport: str | None = None) -> Target | None:
+    def find(self, ids: Sequence[str], sport: str | None = None, index: str | None = None) -> Target | None:
         """Return the scene of the first id that identifies exactly one scene, or None if no id does.
 
         Args:
             ids: possible ids of an image, the preferred id first.
             sport: the image's sport, or None if it is unknown.
+            index: the id in the table of ids, or None if it is one of `ids`.
         """
-        for name in ids:
+        for name in ids if index is None else [index, *ids]:
             if name in self._table:
                 return self._table[name]
         if self._table:

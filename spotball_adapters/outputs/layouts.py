@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,7 @@ class RawReply:
         sport: the image's sport, or None if the record does not state it.
         model: the model's name, or None if the record does not state it.
         failed: why the reply is missing, or None if there is a reply.
+        index: the id of the record in the tool's own table, or None if the tool has no such id.
     """
 
     line: int
@@ -42,6 +44,7 @@ class RawReply:
     sport: str | None = None
     model: str | None = None
     failed: str | None = None
+    index: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,18 @@ def _harness(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> I
         yield RawReply(line, ids, text, sample=sample if len(texts) > 1 else None, sport=sport)
 
 
+# VLMEvalKit writes this text if a request fails. It is not an answer of the model.
+_FAILED = re.compile(r"\s*Failed to obtain answer(?: via API)?\.?\s*", re.I)
+
+
 def _vlmevalkit(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:
-    ids = _id_texts(record, ("image_id", "image_path", "index"))
+    # `image` may also contain the encoded image.
+    ids = tuple(name for name in _id_texts(record, ("image_id", "image_path", "image", "index")) if len(name) < 500)
     reply, sport = record.get("prediction"), record.get("sport")
     text = reply if isinstance(reply, str) else "" if reply is None else str(reply)
-    yield RawReply(line, ids, text, sport=sport if isinstance(sport, str) and sport else None)
+    failed = text.strip() if _FAILED.fullmatch(text) else None
+    sport = sport if isinstance(sport, str) and sport else None
+    yield RawReply(line, ids, text, sport=sport, failed=failed, index=next(iter(_id_texts(record, ("index",))), None))
 
 
 def _openai_batch(record: Mapping[str, Any], head: Mapping[str, Any], line: int) -> Iterator[RawReply]:

@@ -97,7 +97,7 @@ def parse_files(
         title, replies = raw_replies(file, layout=layout, reply=reply, image=image)
         layouts[str(path)] = title, sum(raw.failed is None for raw in replies)
         for raw in replies:
-            target = scene_index.find(raw.ids, raw.sport)
+            target = scene_index.find(raw.ids, raw.sport, raw.index)
             if target is None:
                 problems.append(_unknown(path, raw, index))
             else:

@@ -181,6 +181,20 @@ def test_parse_files_numbers_samples_in_order_unless_the_file_has_sample_numbers
         parsed(tmp_path / "c.csv", table([{"id": "163", "reply": "Cell: C1", "sample": 7}] * 2))
 
 
+def test_parse_files_of_vlmevalkit_uses_the_image_column_and_counts_failed_requests(tmp_path: Path) -> None:
+    records = [
+        {"index": 0, "image": "464", "prediction": "Cell: A1"},
+        {"index": 17, "image": "163", "prediction": "Failed to obtain answer via API."},
+    ]
+    done = parsed(tmp_path / "a.csv", table(records))
+    assert done.reading.rows.select("image", "cell").rows() == [("464", "A1")]
+    assert (done.failed, done.reading.problems) == ({"Failed to obtain answer via API.": 1}, {})
+    ids = tmp_path / "ids.csv"
+    ids.write_text("index,image,sport\n0,163,soccer\n17,464,soccer\n", encoding="utf-8")
+    by_index = parsed(tmp_path / "a.csv", table(records), index=ids)
+    assert by_index.reading.rows.select("image", "cell").rows() == [("163", "A1")]
+
+
 def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) -> None:
     limited = {"status_code": 429, "body": {"error": {"message": "Rate limit"}}}
     records = [

@@ -237,7 +237,7 @@ class TestMistakes:
             (lambda: load([ROW], truth=BALLS, grid="8x8"), "wrong-type:grid"),  # type: ignore[arg-type]
             (lambda: load([ROW], truth=BALLS, columns=3), "wrong-type:columns"),  # type: ignore[arg-type]
             (lambda: load([ROW], truth=BALLS, columns={"imag": "image"}), "unknown-name:columns"),
-            (lambda: load("nowhere"), "missing-truth:scenes"),
+            (lambda: load("nowhere"), "missing-file:file"),
             (lambda: load("nowhere", "scenes.jsonl"), "missing-file:file"),
             (lambda: load(KNOWN, KNOWN), "wrong-type:responses"),  # type: ignore[arg-type]
             (lambda: load([ROW], truth=BALLS, reference="frames"), "unknown-name:reference"),

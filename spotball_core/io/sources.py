@@ -245,15 +245,15 @@ def check_file(path: Path, what: str, content: str) -> None:
     Raises:
         InputError: if the file's ending is unknown, or the file is missing, empty, compressed, or not text in UTF-8.
     """
+    if not path.exists():
+        raise InputError([missing_file(path, what)])
     if path.suffix not in ENDINGS:
         expected = f"a file ending in {', '.join(ENDINGS)}"
         raise _broken(
             "wrong-file", path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path)
         )
     if not path.is_file():
-        is_folder = path.is_dir()
-        fix = "Name a file in this folder" if is_folder else _fix_of_path(path)
-        raise _broken("missing-file", path, "a folder" if is_folder else "no such file", what, fix)
+        raise _broken("wrong-file", path, "a folder", what, "Name a file in this folder")
     if path.stat().st_size == 0:
         raise _broken("no-data", path, "an empty file", content, "Check the program that wrote the file")
     if path.suffix == ".parquet":
@@ -558,7 +558,9 @@ def _fix_of_ending(path: Path) -> str:
     return "Save the responses as CSV or JSON Lines. If the file already has one of these formats, rename it"
 
 
-def _fix_of_path(path: Path) -> str:
+def missing_file(path: Path, expected: str) -> Problem:
+    """Return the problem that a file does not exist, with the most similar name in its folder as advice."""
     folder = path.parent
     others = [other.name for other in folder.iterdir()] if folder.is_dir() else []
-    return f"Check the path.{did_you_mean(path.name, others)}".removesuffix(".")
+    fix = f"Check the path.{did_you_mean(path.name, others)}".removesuffix(".")
+    return Problem("missing-file", str(path), None, "file", "no such file", expected, fix=fix)

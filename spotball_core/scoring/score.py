@@ -250,6 +250,7 @@ def _scenes(
     """Return the scenes of a scenes file, of records, of a truth table, or of dataset folders."""
     from spotball_core.io.dataset import read_dataset
     from spotball_core.io.scenes import read_scenes
+    from spotball_core.io.sources import missing_file
 
     if scenes is not None and truth is not None:
         raise OptionError(
@@ -276,6 +277,8 @@ def _scenes(
         from spotball_core.io.truth import scenes_of
 
         return scenes_of(source, grid=grid, columns=columns)
+    if missing := [path for path in paths if not path.exists()]:
+        raise InputError(missing_file(path, "a dataset folder or a file of responses") for path in missing)
     if paths and not any(path.is_dir() for path in paths):
         expected = "a dataset folder, a scenes file or a truth table"
         fix = "Add --scenes FILE (the scenes.jsonl of a dataset) or --truth FILE (a table of the ball's cells)"

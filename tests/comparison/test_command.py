@@ -138,7 +138,7 @@ def test_compare_output_is_the_same_for_equal_arguments_and_seed(run: Callable[.
         (". --a human --b gpt", "unknown-name", ("'gpt'", "gemini, gemini/base, gemini/cot, human, human/base")),
         (". --a human --b human", "invalid-option", ("human",)),
         (". --a human --b gemini --reference gpt", "unknown-name", ("reference: ", "'gpt'")),
-        ("nowhere --a human --b gemini", "missing-truth", ("nowhere",)),
+        ("nowhere --a human --b gemini", "missing-file", ("nowhere",)),
         (". --a human --b gemini --permutations 0", None, ("'--permutations'",)),
         (". --a human", None, ("'--b'",)),
     ],

@@ -661,8 +661,8 @@ class TestBadFiles:
         self, tmp_path: Path
     ) -> None:
         (tmp_path / "folder.csv").mkdir()
-        for path in (tmp_path / "no.csv", tmp_path / "folder.csv"):
-            fails(path, where="missing-file:file", file=path)
+        fails(tmp_path / "no.csv", where="missing-file:file", file=tmp_path / "no.csv")
+        fails(tmp_path / "folder.csv", where="wrong-file:file", file=tmp_path / "folder.csv")
         one, empty, link = (tmp_path / f"{name}.csv" for name in ("one", "empty", "link"))
         write_csv(one, [{"image": "2", "x": 1, "y": 1}])
         empty.write_text("image,cell\n", encoding="utf-8")

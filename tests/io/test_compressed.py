@@ -69,6 +69,7 @@ def test_score_of_an_invalid_missing_or_too_large_compressed_file_raises_input_e
     (tmp_path / "large.jsonl.gz").write_bytes(gzip.compress(LINES))
     monkeypatch.setattr(compressed, "MOST_BYTES", 10)
     (tmp_path / "bomb.jsonl.gz").write_bytes(gzip.compress(b" " * 1_000_000))
+    (tmp_path / "a.parquet.gz").write_bytes(b"")
     for name, where in (
         ("a.jsonl.gz", "unreadable-file:file"),
         ("cut.jsonl.gz", "unreadable-file:file"),

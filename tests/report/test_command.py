@@ -120,7 +120,7 @@ def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
     for arguments, code, named in (
         ([written.study, "--out", tmp_path], "output-exists", "--out: "),
         ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown-name", "'nobody'"),
-        ([tmp_path / "nothing", "--out", tmp_path / "out"], "missing-truth", f"{tmp_path / 'nothing'}: "),
+        ([tmp_path / "nothing", "--out", tmp_path / "out"], "missing-file", f"{tmp_path / 'nothing'}: "),
     ):
         done = spotball("report", *arguments)
         assert (done.returncode, codes(done.stderr)) == (2, [code]), arguments

@@ -136,7 +136,8 @@ class TestOnACluster:
         line = command(config, out, "--engine", "ray")
         there = {**environment(plugins), "RAY_TMPDIR": str(home)}
         with subprocess.Popen(line, env=there, stderr=subprocess.PIPE, text=True) as child:
-            until(lambda: child.poll() is not None or count_results(out, "filter"))
+            # This includes the start of a cluster.
+            until(lambda: child.poll() is not None or count_results(out, "filter"), seconds=180)
             child.send_signal(signal.SIGTERM)
             said = child.communicate(timeout=120)[1]
         assert child.returncode == 130, said

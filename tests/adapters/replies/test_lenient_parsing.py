@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 import spotball_adapters
-from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, PROBLEMS, parse_reply
+from spotball_adapters.replies import CELL_POLICIES, DEFAULT_POLICY, PROBLEMS, parse_reply
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from tests.adapters.replies.test_parsing import ANY_TEXT, FINISHES, GRIDS, LONG, SPELLINGS
@@ -168,7 +168,7 @@ def test_lenient_policy_distinguishes_a_cell_in_angle_brackets_from_an_html_head
     assert lenient("<h1>Answer</h1>Cell: D5") == "D5"
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", CELL_POLICIES)
 def test_strict_and_lenient_policies_read_cell_and_reasoning_in_the_format_of_the_prompts(policy: Any) -> None:
     for label in STANDARD.labels:
         for line in ("Cell: {}", "**Cell:** {}", "Cell: **{}**."):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from spotball_adapters.prompts.prompt import BUILT_IN, load_prompt
-from spotball_adapters.replies import POLICIES, PROBLEMS, Parsed, ParsePolicy, parse_reply
+from spotball_adapters.replies import CELL_POLICIES, PROBLEMS, Parsed, ParsePolicy, parse_reply
 from spotball_adapters.replies.plain_text import plain
 from spotball_adapters.replies.strict import CELL_WORDS, parse_strictly as parse
 from spotball_core.grid import Grid
@@ -82,7 +82,7 @@ ONE_TURN = (
 )
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", CELL_POLICIES)
 def test_parse_reply_ignores_turns_that_the_model_invented_and_marks_the_reply_as_continued(
     policy: ParsePolicy,
 ) -> None:

@@ -51,7 +51,7 @@ BaseUrl = Annotated[
 ]
 ApiName = Annotated[
     Literal["chat", "responses"] | None,
-    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: as the model needs."),
+    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: depends on the model."),
 ]
 Temperature = Annotated[
     float | None,

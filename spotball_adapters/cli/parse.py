@@ -13,8 +13,8 @@ from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
-    from spotball_adapters.replies import ParsePolicy
     from spotball_adapters.replies.points import PointAnswer
+    from spotball_core.counting.parse_record import ParsePolicy
 
 LayoutName = Literal["inspect", "openai-batch", "harness", "vlmevalkit", "table"]
 

@@ -9,12 +9,12 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
+from spotball_core.counting.parse_record import ParsePolicy, PointScale
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
-    from spotball_adapters.replies import ParsePolicy
     from spotball_adapters.runs.responses import ParsedReplies
 
 SHOWN = 20
@@ -50,17 +50,17 @@ ParsePolicyOption = Annotated[
         "--parse-policy",
         metavar="POLICY",
         rich_help_panel="Output",
-        help="strict or lenient (also free text). Default: as before, or strict.",
+        help="strict or lenient (free text). Default: the last one, or strict.",
     ),
 ]
 
 AnswerOption = Annotated[
     Literal["cell", "point", "box"],
-    typer.Option("--answer", metavar="KIND", rich_help_panel="Output", help="Answer: cell, point or box."),
+    typer.Option("--answer", metavar="KIND", rich_help_panel="Output", help="Kind of answer: cell, point or box."),
 ]
 
 PointScaleOption = Annotated[
-    Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"] | None,
+    PointScale | None,
     typer.Option(
         "--point-scale",
         metavar="SCALE",
@@ -70,7 +70,7 @@ PointScaleOption = Annotated[
 ]
 
 
-def policy_of(policy: ParsePolicy | None, answer: str, scale: str | None) -> ParsePolicy | None:
+def policy_of(policy: ParsePolicy | None, answer: str, scale: PointScale | None) -> ParsePolicy | None:
     """Return the parse policy that the options name together; None if they name none.
 
     Raises:
@@ -147,7 +147,7 @@ def summary(reading: ParsedReplies) -> str:
     unparsed = sum(reading.problems.values())
     reasons = ", ".join(f"{problem} {n:,}" for problem, n in reading.problems.items())
     n = len(reading.rows)
-    ignored = f"; of {reading.continued:,} replies, only the first turn counts" if reading.continued else ""
+    ignored = f"; {plural(reading.continued, 'reply')} cut after the first turn" if reading.continued else ""
     listed = f" ({reasons})" if reasons else ""
     return f"{plural(n, 'sample')}: {n - unparsed:,} with a cell, {unparsed:,} unparsed{listed}{ignored}"
 

@@ -103,7 +103,7 @@ def run(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Name of the respondent. Default: as the model.",
+            help="Name of the respondent. Default: the model's name.",
         ),
     ] = None,
     limit: ImageLimit = None,

@@ -7,38 +7,21 @@ scale. No policy guesses: an ambiguous reply is unparsed, with the reason.
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import cast
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.lenient import parse_leniently
-from spotball_adapters.replies.points import PointAnswer, PointScale, parse_point
+from spotball_adapters.replies.points import PointAnswer, parse_point
 from spotball_adapters.replies.result import PROBLEMS, Parsed, Problem
 from spotball_adapters.replies.strict import parse_strictly
+from spotball_core.counting.parse_record import PARSE_POLICIES, ParsePolicy, PointScale
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 
 __all__ = ["DEFAULT_POLICY", "POLICIES", "PROBLEMS", "ParsePolicy", "Parsed", "Problem", "parse_reply"]
 
-PointPolicy = Literal[
-    "point-image",
-    "point-1",
-    "point-100",
-    "point-1000",
-    "point-qwen",
-    "point-gemini",
-    "point-molmo",
-    "box-image",
-    "box-1",
-    "box-100",
-    "box-1000",
-    "box-qwen",
-    "box-gemini",
-    "box-molmo",
-]
-ParsePolicy = Literal["strict", "lenient"] | PointPolicy
-
 CELL_POLICIES: tuple[ParsePolicy, ...] = ("strict", "lenient")
-POLICIES: tuple[ParsePolicy, ...] = (*CELL_POLICIES, *get_args(PointPolicy))
+POLICIES = PARSE_POLICIES
 
 DEFAULT_POLICY: ParsePolicy = "strict"
 

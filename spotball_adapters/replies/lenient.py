@@ -16,10 +16,12 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.evidence import Weight
 from spotball_adapters.replies.objects import object_answers
-from spotball_adapters.replies.plain_text import first_turn, is_continued, reasoning_around
+from spotball_adapters.replies.plain_text import reasoning_around
 from spotball_adapters.replies.readable_text import readable, without_reasoning
 from spotball_adapters.replies.result import Parsed, parsed
 from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, TokenizedReply, statements
+from spotball_adapters.replies.strict import states_cell
+from spotball_adapters.replies.turns import of_first_turn
 from spotball_core.grid import Grid
 
 _LONGEST_READ = 100_000
@@ -35,10 +37,12 @@ def parse_leniently(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed
         >>> parse_leniently("The ball is either in D4 or in E4.", Grid.standard()).problem
         'several answers'
     """
-    visible = without_reasoning(text)
-    first = first_turn(visible, lambda part: _parse(part, grid, part, "stop").cell is not None)
-    result = _parse(first, grid, text, finish if first == visible else "stop")
-    return replace(result, continued=is_continued(first, visible))
+    return of_first_turn(
+        without_reasoning(text),
+        finish,
+        lambda turn, finish: _parse(turn, grid, text, finish),
+        lambda part: states_cell(part, grid),
+    )
 
 
 def _parse(visible: str, grid: Grid, text: str, finish: Finish) -> Parsed:

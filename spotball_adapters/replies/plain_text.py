@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 _THINKING = re.compile(r"<(/?)(?:think|thinking|thought)>|\[(/?)THINK\]", re.I)
 _REASONING = re.compile(r"(?<![^\W_])reasoning[ \t*_]{0,6}:[*_]{0,3}", re.I)
@@ -43,46 +42,6 @@ def without_thinking(text: str) -> str:
         thinking, start = not ends, mark.end()
     # Separate the parts, so that the two sides of a removed block cannot form a cell.
     return "\n".join(parts if thinking else [*parts, text[start:]])
-
-
-# Chat templates put these markers after the reply. Those of channels (`<|channel|>`, `<|end|>`) are part of a reply.
-_MARKER = r"<\|(?:im_end|im_start|eot_id|endoftext|end_of_text|eom_id|user)\|>|<(?:end_of_turn|eos)>|</s>|\[INST\]"
-_USER = r"^[ \t*_#>]{0,6}(?:human|user|question|### ?(?:instruction|human|user|input))[ \t*_]{0,4}(?::|$)"
-_MODEL = r"^[ \t*_#>]{0,6}(?:assistant|ai|model|bot|### ?(?:response|assistant|output))[ \t*_]{0,4}(?::|$)"
-_TURN = re.compile(rf"(?P<marker>{_MARKER})|(?P<user>{_USER})|(?P<model>{_MODEL})", re.I | re.M)
-
-
-def first_turn(text: str, has_answer: Callable[[str], bool]) -> str:
-    r"""Return a reply without the turns that the model invented after it.
-
-    A reply ends at the first marker of a chat template. It ends at a line such as `Human:` if a line such as
-    `Assistant:` follows, or if there is an answer before it; otherwise, the line may describe a person in the image.
-
-    Args:
-        text: the text of a reply, without hidden reasoning.
-        has_answer: function that returns whether a text has an answer.
-
-    Examples:
-        >>> first_turn("Cell: D4\n\nHuman: Why?\n\nAssistant: Cell: D5", lambda text: True)
-        'Cell: D4\n\n'
-    """
-    begun, place = False, 0
-    for turn in _TURN.finditer(text):
-        # Markers before the reply begin it.
-        begun = begun or re.search(r"\w", text[place : turn.start()]) is not None
-        place = turn.end()
-        before = text[: turn.start()]
-        if begun and turn["marker"]:
-            return before
-        if begun and turn["user"]:
-            answered = any(later["model"] for later in _TURN.finditer(text, place))
-            return before if answered or has_answer(before) else text
-    return text
-
-
-def is_continued(first: str, text: str) -> bool:
-    """Return whether a text goes on after its first turn, not only with markers."""
-    return re.search(r"\w", _TURN.sub("", text[len(first) :])) is not None
 
 
 def reasoning_around(text: str, plain_text: str, start: int, end: int) -> str | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell
-from spotball_adapters.replies.plain_text import first_turn, is_continued, plain, reasoning_around, without_thinking
+from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
+from spotball_adapters.replies.turns import first_turn, of_first_turn
+from spotball_core.counting.parse_record import PointScale
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 
 PointAnswer = Literal["point", "box"]
-PointScale = Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"]
 
 POINT_ANSWERS: tuple[PointAnswer, ...] = get_args(PointAnswer)
 
@@ -62,9 +63,7 @@ class Mention:
 
     def center(self, convention: Convention) -> tuple[float, float]:
         """Return x and y of the point, or of the box's center."""
-        half = len(self.numbers) // 2
         first, second = ((low + high) / 2 for low, high in zip(self.numbers[:2], self.numbers[-2:], strict=True))
-        assert half in (1, 2)
         y_first = convention.y_first if self.y_first is None else self.y_first
         return (second, first) if y_first else (first, second)
 
@@ -80,7 +79,7 @@ def _named(*names: str) -> str:
     return _BETWEEN.join(rf"{quote}\b{name}{quote}{sign}{quote}{_N}{quote}" for name in names)
 
 
-# Each pattern matches two or four numbers. Named coordinates say themselves which is x.
+# Each pattern matches two or four numbers. The names of named coordinates state which number is x.
 _NAMED_BOX = re.compile(
     f"{_named('x_?1', 'y_?1', 'x_?2', 'y_?2')}|{_named('x_?min', 'y_?min', 'x_?max', 'y_?max')}"
     f"|{_named('left', 'top', 'right', 'bottom')}",
@@ -92,8 +91,10 @@ _BOX = re.compile(rf"{_OPEN}{_N}{_COMMA}{_N}{_COMMA}{_N}{_COMMA}{_N}{_CLOSE}")
 _POINT = re.compile(rf"{_OPEN}{_N}{_COMMA}{_N}{_CLOSE}")
 _TAGGED_POINT = re.compile(rf">\s{{0,3}}{_N}[\s,]{{1,3}}{_N}\s{{0,3}}</")
 _TAGGED_BOX = re.compile(rf">\s{{0,3}}{_N}[\s,]{{1,3}}{_N}[\s,]{{1,3}}{_N}[\s,]{{1,3}}{_N}\s{{0,3}}</")
-_BARE_BOX = re.compile(rf"(?<![\w.]){_N}{_COMMA}{_N}{_COMMA}{_N}{_COMMA}{_N}(?![\w.,]{0, 9}\d)")
-_BARE_POINT = re.compile(rf"(?<![\w.]){_N}{_COMMA}{_N}(?![\w.,]{0, 9}\d)")
+# Not a part of a longer list of numbers.
+_START, _END = r"(?<![\w.])(?<![,;] )(?<![,;])", r"(?![\w.]?\d)(?!\s{0,3}[,;]\s{0,3}\d)"
+_BARE_BOX = re.compile(rf"{_START}{_N}{_COMMA}{_N}{_COMMA}{_N}{_COMMA}{_N}{_END}")
+_BARE_POINT = re.compile(rf"{_START}{_N}{_COMMA}{_N}{_END}")
 _PATTERNS: dict[PointAnswer, tuple[re.Pattern[str], ...]] = {
     "point": (_NAMED_POINT, _POINT, _TAGGED_POINT, _BARE_POINT),
     "box": (_NAMED_BOX, _PAIRED_BOX, _BOX, _TAGGED_BOX, _BARE_BOX),
@@ -162,15 +163,15 @@ def parse_point(text: str, grid: Grid, *, answer: PointAnswer, scale: PointScale
         >>> parse_point("The ball: [611, 594]", Grid.standard(), answer="point", scale="gemini").cell
         'D6'
     """
-    original, visible = text, without_thinking(text)
-    text = first_turn(visible, lambda part: bool(mentions(part, answer)))
-    if text != visible:
-        finish = "stop"
-    result = _parse(text, grid, original, finish, answer=answer, scale=scale)
-    return replace(result, continued=is_continued(text, visible))
+    return of_first_turn(
+        without_thinking(text),
+        finish,
+        lambda turn, finish: _parse(turn, grid, text, finish, answer, scale),
+        lambda part: bool(mentions(part, answer)),
+    )
 
 
-def _parse(text: str, grid: Grid, original: str, finish: Finish, *, answer: PointAnswer, scale: PointScale) -> Parsed:
+def _parse(text: str, grid: Grid, original: str, finish: Finish, answer: PointAnswer, scale: PointScale) -> Parsed:
     """Parse the first turn of a reply, without hidden reasoning; `original` is the whole reply."""
     found = mentions(text, answer)
     if not found:
@@ -199,7 +200,11 @@ def only_scale(replies: Iterable[tuple[str, Grid]], answer: PointAnswer) -> Poin
     Raises:
         OptionError: if they fit several scales or none, or if no reply has coordinates.
     """
-    found = [(mention, grid) for text, grid in replies for mention in mentions(without_thinking(text), answer)]
+    found = [
+        (mention, grid)
+        for text, grid in replies
+        for mention in mentions(first_turn(without_thinking(text), lambda part: bool(mentions(part, answer))), answer)
+    ]
     scales = fitting_scales(found)
     if len(scales) == 1:
         return scales[0]

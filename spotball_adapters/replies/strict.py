@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell, read_alone, read_value
 from spotball_adapters.replies.json_text import json_answers
-from spotball_adapters.replies.plain_text import first_turn, is_continued, plain, reasoning_around, without_thinking
+from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
+from spotball_adapters.replies.turns import of_first_turn
 from spotball_core.grid import Grid
 
 CELL_WORDS = {
@@ -74,10 +75,17 @@ def parse_strictly(text: str, grid: Grid, *, finish: Finish = "stop") -> Parsed:
         >>> parse_strictly("The ball is near the player in D4.", Grid.standard()).problem
         'no answer'
     """
-    visible = without_thinking(text)
-    first = first_turn(visible, lambda part: _parse(part, grid, part, "stop").cell is not None)
-    result = _parse(first, grid, text, finish if first == visible else "stop")
-    return replace(result, continued=is_continued(first, visible))
+    return of_first_turn(
+        without_thinking(text),
+        finish,
+        lambda turn, finish: _parse(turn, grid, text, finish),
+        lambda part: states_cell(part, grid),
+    )
+
+
+def states_cell(text: str, grid: Grid) -> bool:
+    """Return whether a text without hidden reasoning has an answer in the format that the prompts request."""
+    return _parse(text, grid, text, "stop").cell is not None
 
 
 def _parse(text: str, grid: Grid, original: str, finish: Finish) -> Parsed:

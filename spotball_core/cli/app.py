@@ -64,7 +64,7 @@ def commands_in(group: str, jobs: Mapping[str, tuple[str, ...]] | None = None) -
             names = self.list_commands(ctx)
             other = "Other commands" if jobs else "Commands"
             sections = {**(jobs or {}), other: [name for name in names if name not in order]}
-            width = max(map(len, names))
+            width = max(map(len, names), default=0)
             for title, listed in sections.items():
                 shown = [(name.ljust(width), self.commands[name].short_help) for name in listed if name in names]
                 if shown:

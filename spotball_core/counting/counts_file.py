@@ -82,8 +82,8 @@ def read_counts_file(path: str | Path) -> Counts:
         raise broken("invalid-value", f"a grid of {rows} x {cols}", "at least one row and one column")
     listed = table["parse_policies"].drop_nulls().unique() if "parse_policies" in table.columns else ()
     policies = frozenset(name for names in listed for name in str(names).split(","))
-    if not policies <= PARSE_POLICIES:
-        unknown = plain(", ".join(sorted(policies - PARSE_POLICIES)), 200)
+    if not policies.issubset(PARSE_POLICIES):
+        unknown = plain(", ".join(sorted(policies.difference(PARSE_POLICIES))), 200)
         expected = ", ".join(sorted(PARSE_POLICIES))
         raise InputError([Problem("invalid-value", str(path), None, "parse_policies", unknown, expected)])
     try:

@@ -5,20 +5,36 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal, get_args
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 
-POINT_POLICIES = tuple(
-    f"{answer}-{scale}"
-    for answer in ("point", "box")
-    for scale in ("image", "1", "100", "1000", "qwen", "gemini", "molmo")
-)
-"""The names of the parse policies for replies that answer with a point or a box, in coordinates of a scale."""
+PointScale = Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"]
+"""Scales of the coordinates in replies that answer with a point or a box."""
 
-PARSE_POLICIES = frozenset({"strict", "lenient", *POINT_POLICIES})
-"""The names of all parse policies."""
+ParsePolicy = Literal[
+    "strict",
+    "lenient",
+    "point-image",
+    "point-1",
+    "point-100",
+    "point-1000",
+    "point-qwen",
+    "point-gemini",
+    "point-molmo",
+    "box-image",
+    "box-1",
+    "box-100",
+    "box-1000",
+    "box-qwen",
+    "box-gemini",
+    "box-molmo",
+]
+"""The parse policies. Those for points and boxes end with a `PointScale`."""
+
+PARSE_POLICIES: tuple[ParsePolicy, ...] = get_args(ParsePolicy)
 
 _KEY = "parse_policy"
 

@@ -64,7 +64,8 @@ def _index(grid: Grid) -> pl.Expr:
 
 
 # "['D6']", "“D6”" and "Cell D6".
-_WRAPPED = re.compile(r"[\s\[({\"'“”‘’«„]*(?:cell\b[\s:=]*)?[\s\[({\"'“”‘’«„]*(\w+(?:\s+\w+)?)[\s\])}\"'“”‘’»]*", re.I)
+_OPEN, _CLOSE = r"[\s\[({\"'“”‘’«„]{0,5}", r"[\s\])}\"'“”‘’»]{0,5}"
+_WRAPPED = re.compile(rf"{_OPEN}(?:cell\b[\s:=]{{0,5}})?{_OPEN}(\w{{1,20}}(?:\s{{1,5}}\w{{1,20}})?){_CLOSE}", re.I)
 
 WRAPPED = r"^\s*(?:[\[({\"'“”‘’«„]|(?i:cell)\b)"
 """Regular expression for the start of a label with brackets, quotation marks or the word "cell" around it."""

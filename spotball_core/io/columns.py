@@ -108,11 +108,15 @@ class ColumnNames(Mapping[str, str]):
         present = dict.fromkeys(columns)
         self._met |= present
         ours_of = {theirs: ours for ours, theirs in self._names.items() if theirs in present}
-        stripped = {column.strip() for column in present}
+        columns_of: dict[str, list[str]] = {}
         for column in present:
-            name = "col" if column.strip() == "column" and "row" in stripped else column.strip()
-            if column not in ours_of and name != column and name in NAMES and name not in stripped - {column.strip()}:
-                ours_of.setdefault(column, name)
+            columns_of.setdefault(column.strip(), []).append(column)
+        if "row" in columns_of and "col" not in columns_of and "column" in columns_of:
+            columns_of["col"] = columns_of.pop("column")
+        for name, spellings in columns_of.items():
+            # Two columns with the same name would be ambiguous.
+            if len(spellings) == 1 and name in NAMES and name not in ours_of.values():
+                ours_of.setdefault(spellings[0], name)
         replaced = set(ours_of.values()) - set(ours_of)
         return {column: ours_of.get(column, column) for column in present if column not in replaced}
 

@@ -66,7 +66,6 @@ CONTINUED = {
     "Cell: E6<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nwhat about B1?": "E6",
     "Cell: E6\n<end_of_turn>\n<start_of_turn>user\nCell: B1": "E6",
     "Cell: E6\n### Instruction:\nfind it\n### Response:\nCell: B1": "E6",
-    "Cell: E6\nQuestion: What about B2?\nAnswer: Cell: B2": "E6",
     "USER: where?\nASSISTANT: Cell: E6\nUSER: and now?\nASSISTANT: Cell: B1": "E6",
     "I cannot tell.\n\nHuman: just guess\n\nAssistant: Cell: B1": None,
 }

@@ -7,7 +7,6 @@ from hypothesis import given, strategies as st
 
 from spotball_adapters.replies import POLICIES, ParsePolicy, parse_reply
 from spotball_adapters.replies.points import CONVENTIONS, POINT_ANSWERS, Mention, fitting_scales, only_scale
-from spotball_core.counting.parse_record import PARSE_POLICIES
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from tests.adapters.replies.test_parsing import ANY_TEXT
@@ -56,6 +55,7 @@ def test_point_policy_reads_the_cell_of_the_point_or_box_center(policy: ParsePol
         ("point-1000", "The player at (100, 200) looks to (300, 400)", "several answers"),
         ("point-1000", "Point: (2000, 3)", "outside the grid"),
         ("point-image", "(641, 3)", "outside the grid"),
+        ("point-image", "10, 20, 30", "no answer"),
     ],
 )
 def test_point_policy_gives_a_problem_if_no_single_point_is_stated(
@@ -89,9 +89,9 @@ def test_point_policies_of_any_text_return_a_cell_of_the_grid_or_a_problem(text:
     assert (read.cell in STANDARD.labels) == (read.problem is None)
 
 
-def test_point_policies_are_the_parse_policies_that_records_may_name() -> None:
-    assert set(POLICIES) == PARSE_POLICIES
-    assert {policy.partition("-")[0] for policy in POLICIES if "-" in policy} == set(POINT_ANSWERS)
+def test_parse_policies_contain_each_kind_of_answer_with_each_scale() -> None:
+    named = {f"{answer}-{scale}" for answer in POINT_ANSWERS for scale in CONVENTIONS}
+    assert set(POLICIES) == {"strict", "lenient", *named}
 
 
 @pytest.mark.parametrize(

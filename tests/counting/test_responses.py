@@ -340,7 +340,7 @@ class TestLayoutOfFiles:
         for names in ((" row", "column "), ("row ", " col"), ("row", "column")):
             row = {"image": "2", " sport": "soccer", names[0]: 4, names[1]: 5}
             assert read([row], format) == expected
-        assert read([{"image": "2", "sport": "soccer", "row": 4, "col": 5, "column": 6}], format) == expected
+        assert read([{"image": "2", "sport": "soccer", "row": 4, "col": 5, "column": 6, " row": 1}], format) == expected
 
     def test_read_counts_ignores_additional_columns(self) -> None:
         rows = [D5 | {"time": 1.5, "q1_answer": "yes", "_record": 3, "_source": 9}]

@@ -197,7 +197,7 @@ class TestAverages:
         rate = given({"gpt": (0.1, None)}, metric="overlap_rate", sport="x", scenes="x", data="2")
         assert board_of(given(ONE, data="1"), rate).rankings[0].entries[0].metrics == {}
 
-    def test_no_average_without_exactly_one_comparable_score_in_each_sport(self) -> None:
+    def test_leaderboard_has_no_average_without_exactly_one_comparable_score_in_each_sport(self) -> None:
         tennis = {"sport": "tennis", "scenes": "x", "data": "2"}
         board = board_of(given(ONE, data="1"), given(TWO, **tennis))
         assert [ranking.title for ranking in board.rankings] == ["soccer", "tennis"]

@@ -78,6 +78,19 @@ responses with an unknown ending | parse raw.csv --scenes data/scenes.jsonl --ou
     file raw.csv image,response\n1,D5\n
 an unknown layout | parse raw.csv --scenes data/scenes.jsonl --layout vlmeval --out o.jsonl
     - | 'vlmeval' is not one of | --layout | 'vlmevalkit' | file raw.csv image,response\n1,D5\n
+coordinates that fit several scales | parse raw.csv --scenes data/scenes.jsonl --answer point --out o.jsonl
+    missing-option | fit several scales (image, 1000) | --point-scale | Add --point-scale
+    file raw.csv image,response\n1,"(300, 200)"\n
+a scale of cells | parse raw.csv --scenes data/scenes.jsonl --point-scale 1 --out o.jsonl
+    missing-option | cells have no scale | --answer | Add --answer point | file raw.csv image,response\n1,D5\n
+a policy for cells with points | reparse photos --answer point --point-scale 1 --parse-policy strict
+    conflicting-options | applies only to cells | --parse-policy | Remove it | file photos/run.sqlite x
+points without a scale | reparse photos --answer point
+    missing-option | the scale of the coordinates is missing | --point-scale | Add --point-scale 1000
+    file photos/run.sqlite x
+a prompt for cells with points | run data --provider baseline --model uniform --answer point --point-scale 1
+    conflicting-options | ask for a cell | --prompt | Name a prompt file that asks for a point
+    needs httpx stamina filelock PIL
 a log that is not there | import-inspect logs.eval --out o.jsonl
     missing-file | found no such file | logs.eval | Check the path
 

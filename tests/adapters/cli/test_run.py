@@ -458,6 +458,23 @@ class TestDryRun:
 
 
 class TestReparse:
+    def test_run_with_points_records_the_policy_until_reparse_names_another_one(
+        self, case: Case, tmp_path: Path
+    ) -> None:
+        def policy() -> str:
+            return str(json.loads((case.out / "parsing.responses.json").read_text())["parse_policy"])
+
+        (tmp_path / "mine.toml").write_text(MINE)
+        case.good("--prompt", tmp_path / "mine.toml", "--samples", "1", "--answer", "point", "--point-scale", "1000")
+        assert policy() == "point-1000"
+        # The server answers with cells.
+        assert {row["cell"] for row in case.rows} == {None}
+        good("reparse", case.out, "--answer", "box", "--point-scale", "gemini")
+        assert policy() == "box-gemini"
+        good("reparse", case.out, "--parse-policy", "lenient")
+        assert policy() == "lenient"
+        assert None not in {row["cell"] for row in case.rows}
+
     def test_reparse_lists_samples_that_are_parsed_differently(self, case: Case) -> None:
         case.base(2)
         path = case.out / "responses.jsonl"

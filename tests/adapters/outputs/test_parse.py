@@ -195,6 +195,14 @@ def test_parse_files_of_vlmevalkit_uses_the_image_column_and_counts_failed_reque
     assert by_index.reading.rows.select("image", "cell").rows() == [("163", "A1")]
 
 
+def test_parse_files_reads_points_in_the_only_scale_that_they_fit(tmp_path: Path) -> None:
+    replies = [{"id": "163", "reply": "(594, 611)"}, {"id": "464", "reply": "Ball: [10, 990]"}]
+    done = parsed(tmp_path / "a.csv", table(replies), policy="point")
+    assert (done.reading.policy, done.reading.rows["cell"].to_list()) == ("point-1000", ["D6", "F1"])
+    boxes = parsed(tmp_path / "b.csv", table([{"id": "163", "reply": "[544, 561, 644, 661]"}]), policy="box-qwen")
+    assert boxes.reading.rows["cell"].to_list() == ["D6"]
+
+
 def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) -> None:
     limited = {"status_code": 429, "body": {"error": {"message": "Rate limit"}}}
     records = [

@@ -75,6 +75,7 @@ ONE_TURN = (
     "<think>\nUser: wants the cell. Human: x\n</think>\nCell: E6",
     "User: Where is the ball?\nAssistant: Cell: E6",
     "I see:\nHuman: 3 players on the left\nBall: none\nCell: E6",
+    "The ball might be near D5.\nHuman: the striker looks left.\nCell: E6",
     "<|im_start|>assistant\nCell: E6<|im_end|>",
     "<|channel|>analysis<|message|>User: D5?<|end|><|start|>assistant<|channel|>final<|message|>Cell: E6<|return|>",
     "Cell: E6</s>",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from spotball_core.counting.counts import Counts
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
-from spotball_core.io.columns import ColumnNames
+from spotball_core.io.columns import ColumnNames, ReadOptions
 from spotball_core.io.dataset import response_files
 from spotball_core.schema.checks import path_of, whole_number
 from spotball_core.schema.mixture import Mixture
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from spotball_core.counting.engines import Engine
     from spotball_core.cues.explanation_record import CueReport
     from spotball_core.cues.thresholds import ThresholdSurface
+    from spotball_core.io.cells import FirstIndex, PointScale
     from spotball_core.io.sources import Responses
     from spotball_core.report.numbers.records import PageReport
 
@@ -55,6 +56,9 @@ def load(
     pool: bool = False,
     strict: bool = False,
     engine: Engine | None = None,
+    point_scale: PointScale | None = None,
+    first_index: FirstIndex | None = None,
+    accept_signs: bool = False,
 ) -> Dataset:
     """Read responses and their scenes, and return a Dataset, whose methods are the analyses.
 
@@ -73,6 +77,9 @@ def load(
         pool: merge a respondent's answers to the same images from independent files, instead of raising an error.
         strict: raise InputError for signs that a file was misread, instead of listing them in `warnings`.
         engine: the engine that counts files, from `spotball_core.counting.engines.engine_named`. Default: this process.
+        point_scale: the scale of points, such as "1" or "1000"; see `read_counts`. Default: pixels.
+        first_index: the number of the first row, column and cell, 0 or 1; see `read_counts`.
+        accept_signs: if it is certain that answers were misread, give a warning instead of an error.
 
     Raises:
         InputError: for files that cannot be read or contain invalid rows.
@@ -83,24 +90,26 @@ def load(
         >>> data.score(bootstrap=0).groups[0].metrics["accuracy"].value
         0.5
     """
-    columns = ColumnNames.of(columns)
+    reading = ReadOptions(
+        columns=ColumnNames.of(columns), point_scale=point_scale, first_index=first_index, accept_signs=accept_signs
+    )
     counts, known = load_counts(
         data,
         scenes,
         truth=truth,
-        columns=columns,
         grid=grid,
         participants=True,
         engine=engine,
         pool=pool,
         strict=strict,
+        **reading,
     )
     dataset = Dataset(counts, known, reference=reference)
     paths, scene_paths = paths_of(data), [*paths_of(scenes), *paths_of(truth)]
     dataset._sources = _Sources(
         response_files=response_files(paths) if paths else (),
         image_folders=tuple(path for path in paths if path.is_dir()) + tuple(path.parent for path in scene_paths),
-        columns=columns,
+        reading=reading,
     )
     return dataset
 
@@ -111,7 +120,7 @@ class _Sources:
 
     response_files: tuple[Path, ...] = ()
     image_folders: tuple[Path, ...] = ()
-    columns: Mapping[str, str] | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
 
 class Dataset:
@@ -476,7 +485,7 @@ class Dataset:
                 reasoning=categories,
                 # The report shows images and rationales only if there is a reference to compare with.
                 response_files=self._sources.response_files if chosen.reference else (),
-                columns=self._sources.columns,
+                reading=self._sources.reading,
                 pages=pages,
                 before=earlier,
                 figures=FigureOptions(tuple(dict.fromkeys(styles))),

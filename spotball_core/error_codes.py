@@ -31,6 +31,7 @@ Code = Literal[
     "invalid-path",
     "invalid-toml",
     "invalid-value",
+    "misread-answers",
     "missing-column",
     "missing-extra",
     "missing-file",
@@ -204,6 +205,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A value in a file or a table is invalid.",
         "p.csv:2: kind: found 'llm', expected human or model or baseline",
         "Correct the value in the line and the field that the message names.",
+    ),
+    "misread-answers": Explanation(
+        "The answers show that they have another form than the one they are read in, such as rows counted from 0.",
+        "p.csv:2: x, y: found values between 0 and 1 in all 50 points, expected pixels. Add --point-scale 1",
+        "Add the option that the message names. If the answers are right, add --accept-signs.",
     ),
     "missing-column": Explanation(
         "A table does not have a column that is needed.",

@@ -9,8 +9,9 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
-from spotball_core.counting.parse_record import ParsePolicy, PointScale
+from spotball_core.counting.parse_record import ParsePolicy
 from spotball_core.errors import OptionError
+from spotball_core.io.cells import PointScale
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 

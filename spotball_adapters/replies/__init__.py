@@ -14,9 +14,10 @@ from spotball_adapters.replies.lenient import parse_leniently
 from spotball_adapters.replies.points import PointAnswer, parse_point
 from spotball_adapters.replies.result import PROBLEMS, Parsed, Problem
 from spotball_adapters.replies.strict import parse_strictly
-from spotball_core.counting.parse_record import PARSE_POLICIES, ParsePolicy, PointScale
+from spotball_core.counting.parse_record import PARSE_POLICIES, ParsePolicy
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
+from spotball_core.io.cells import PointScale
 
 __all__ = ["DEFAULT_POLICY", "POLICIES", "PROBLEMS", "ParsePolicy", "Parsed", "Problem", "parse_reply"]
 

@@ -12,9 +12,9 @@ from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
 from spotball_adapters.replies.turns import first_turn, of_first_turn
-from spotball_core.counting.parse_record import PointScale
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
+from spotball_core.io.cells import POINT_SIZES, PointScale
 
 PointAnswer = Literal["point", "box"]
 
@@ -34,13 +34,7 @@ class Convention(NamedTuple):
 
 
 CONVENTIONS: dict[PointScale, Convention] = {
-    "image": Convention(None),
-    "1": Convention(1),
-    "100": Convention(100),
-    "1000": Convention(1000),
-    "qwen": Convention(1000),
-    "gemini": Convention(1000, y_first=True),
-    "molmo": Convention(100),
+    scale: Convention(size, y_first=scale == "gemini") for scale, size in POINT_SIZES.items()
 }
 """The scales of coordinates, and the conventions of models: Qwen-VL, Gemini (`[y, x]`) and Molmo (percent)."""
 

@@ -8,12 +8,15 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import (
+    AcceptSigns,
     Bootstrap,
     Columns,
     Debug,
+    FirstIndexOption,
     GridOption,
     ImageChoice,
     Paths,
+    PointScaleOption,
     PolicyName,
     Pool,
     Quiet,
@@ -51,6 +54,9 @@ def compare(
     grid: GridOption = None,
     size: SizeOption = None,
     columns: Columns = None,
+    point_scale: PointScaleOption = None,
+    first_index: FirstIndexOption = None,
+    accept_signs: AcceptSigns = False,
     reference: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +102,7 @@ def compare(
     from spotball_core.dataset import load
 
     tell = teller(quiet)
-    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
     data = load(paths, scenes, reference=reference, pool=pool, strict=strict, **tables)
     comparison = data.compare(
         a, b, permutations=permutations, policy=policy, images=images, bootstrap=bootstrap, seed=seed

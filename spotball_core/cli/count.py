@@ -10,10 +10,13 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
+    AcceptSigns,
     Columns,
     Debug,
     EngineOption,
+    FirstIndexOption,
     GridOption,
+    PointScaleOption,
     Pool,
     Quiet,
     RayAddress,
@@ -40,6 +43,9 @@ def count(
     grid: GridOption = None,
     size: SizeOption = None,
     columns: Columns = None,
+    point_scale: PointScaleOption = None,
+    first_index: FirstIndexOption = None,
+    accept_signs: AcceptSigns = False,
     participants: Annotated[
         bool,
         typer.Option(
@@ -66,7 +72,7 @@ def count(
     from spotball_core.scoring.score import load_counts
 
     tell = teller(quiet)
-    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
         counts, _ = load_counts(
             paths, scenes, participants=participants, engine=counting, pool=pool, strict=strict, **tables

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,12 +9,15 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import (
+    AcceptSigns,
     Bootstrap,
     Columns,
     Debug,
+    FirstIndexOption,
     GridOption,
     ImageChoice,
     Paths,
+    PointScaleOption,
     Pool,
     Quiet,
     Reference,
@@ -30,6 +32,7 @@ from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
     from spotball_core.cues.explanation_record import StatedCue
+    from spotball_core.io.columns import ReadOptions
     from spotball_core.scoring.groups import Scoring
 
 
@@ -40,6 +43,9 @@ def explain(
     grid: GridOption = None,
     size: SizeOption = None,
     columns: Columns = None,
+    point_scale: PointScaleOption = None,
+    first_index: FirstIndexOption = None,
+    accept_signs: AcceptSigns = False,
     reference: Reference = None,
     cues: Annotated[
         str | None,
@@ -105,7 +111,7 @@ def explain(
     from bodies need the keypoints of the players, which `spotball cues poses` adds.
     """
     from spotball_core.cli.memory import memory_limit
-    from spotball_core.cli.tables import table_arguments
+    from spotball_core.cli.tables import read_options, table_arguments
     from spotball_core.cues.explanation import MANY_GROUPS, explain_cues
     from spotball_core.schema.policy import ScorePolicy
     from spotball_core.scoring.groups import Scoring
@@ -121,7 +127,7 @@ def explain(
         # Check the file's ending before the models are fitted.
         check_maps(maps)
     names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
-    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
     counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
     choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     scoring = Scoring(counts, all_scenes, choices)
@@ -131,7 +137,7 @@ def explain(
     with progress("groups", quiet=quiet) as on_progress:
         report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)
     if stated:
-        report = report.model_copy(update={"stated": _stated(paths, tables["columns"], scoring, seed)})
+        report = report.model_copy(update={"stated": _stated(paths, read_options(tables), scoring, seed)})
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
     else:
@@ -165,7 +171,7 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
     )
 
 
-def _stated(paths: list[Path], columns: Mapping[str, str], scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
+def _stated(paths: list[Path], reading: ReadOptions, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
     from spotball_core.io.dataset import response_files
     from spotball_core.io.sources import COUNTS_ENDING
     from spotball_core.reasoning.keywords import keyword_categories
@@ -174,7 +180,7 @@ def _stated(paths: list[Path], columns: Mapping[str, str], scoring: Scoring, see
     from spotball_core.reasoning.templates import load_templates
 
     files = [file for file in response_files(paths) if file.suffix != COUNTS_ENDING]
-    rationales = read_rationales(files, scoring.arrays.scenes, columns=columns)
+    rationales = read_rationales(files, scoring.arrays.scenes, **reading)
     keywords = load_templates().keywords
     categories = keyword_categories(rationales.texts, keywords)
     return stated_cues(scoring, rationales, categories, list(keywords), seed=seed)

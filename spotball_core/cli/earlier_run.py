@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from spotball_core.counting.counts import Counts
 from spotball_core.errors import OptionError
+from spotball_core.io.columns import ReadOptions
 from spotball_core.io.dataset import SCENES
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.score import load_counts
@@ -19,9 +21,9 @@ def read_earlier_run(
     scenes: Path | None,
     later_scenes: Sequence[Scene],
     *,
-    columns: Mapping[str, str] | None,
     pool: bool,
     strict: bool,
+    **options: Unpack[ReadOptions],
 ) -> tuple[Counts, Sequence[Scene]]:
     """Return the counts and the scenes of an earlier run.
 
@@ -30,9 +32,9 @@ def read_earlier_run(
         scenes: the file of its scenes. By default, the scenes of its dataset folders are used. If `paths` contains only
             files, those of the later run are used.
         later_scenes: the scenes of the later run.
-        columns: see `load_counts`.
         pool: see `load_counts`.
         strict: see `load_counts`.
+        options: see `load_counts`.
 
     Raises:
         OptionError: if a path is a report, which does not contain the responses.
@@ -50,4 +52,4 @@ def read_earlier_run(
     own_scenes = scenes is not None or any(path.is_dir() for path in paths)
     known = scenes if own_scenes else later_scenes
     # Changes are paired by image, not by participant.
-    return load_counts(paths, known, participants=False, columns=columns, pool=pool, strict=strict)
+    return load_counts(paths, known, participants=False, pool=pool, strict=strict, **options)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.counting.engines import EngineName
+from spotball_core.io.cells import PointScale
 
 Paths = Annotated[
     list[Path],
@@ -24,7 +25,7 @@ TruthFile = Annotated[
     typer.Option(
         metavar="TABLE",
         rich_help_panel="Input",
-        help="Table of the ball's position in each image, instead of scenes.",
+        help="Table of the ball's positions, instead of scenes.",
     ),
 ]
 GridOption = Annotated[
@@ -51,6 +52,30 @@ Columns = Annotated[
         help="Names of columns, such as image=image_id,cell=prediction.",
     ),
 ]
+PointScaleOption = Annotated[
+    PointScale | None,
+    typer.Option(
+        "--point-scale",
+        metavar="SCALE",
+        rich_help_panel="Input",
+        help="Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo.",
+    ),
+]
+FirstIndexOption = Annotated[
+    int | None,
+    typer.Option(
+        "--first-index",
+        min=0,
+        max=1,
+        metavar="0|1",
+        rich_help_panel="Input",
+        help="Number of the first row and column.",
+    ),
+]
+AcceptSigns = Annotated[
+    bool,
+    typer.Option("--accept-signs", rich_help_panel="Input", help="Only warn if answers were certainly misread."),
+]
 Reference = Annotated[
     str | None,
     typer.Option(
@@ -63,13 +88,12 @@ ImageChoice = Annotated[
     Literal["shared", "all"] | None,
     typer.Option(
         rich_help_panel="Scoring",
-        help="Images to score: shared (those that all respondents answered) or all. Default: shared if --reference is "
-        "given.",
+        help="Images to score: shared by all respondents, or all. Default: shared with --reference.",
     ),
 ]
 PolicyName = Annotated[
     Literal["standard", "paper"],
-    typer.Option(rich_help_panel="Scoring", help="Scoring policy: standard, or paper (as in the published tables)."),
+    typer.Option(rich_help_panel="Scoring", help="Scoring policy: standard, or paper (published tables)."),
 ]
 Bootstrap = Annotated[
     int,
@@ -83,7 +107,7 @@ Pool = Annotated[
     typer.Option(
         "--pool",
         rich_help_panel="Input",
-        help="Merge the responses of a respondent that occurs in several independent files.",
+        help="Merge a respondent's answers from independent files.",
     ),
 ]
 Strict = Annotated[

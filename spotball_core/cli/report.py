@@ -14,12 +14,15 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
+    AcceptSigns,
     Bootstrap,
     Columns,
     Debug,
+    FirstIndexOption,
     GridOption,
     ImageChoice,
     Paths,
+    PointScaleOption,
     PolicyName,
     Pool,
     Quiet,
@@ -60,6 +63,9 @@ def report(
     grid: GridOption = None,
     size: SizeOption = None,
     columns: Columns = None,
+    point_scale: PointScaleOption = None,
+    first_index: FirstIndexOption = None,
+    accept_signs: AcceptSigns = False,
     before: Annotated[
         list[Path],
         typer.Option(
@@ -123,7 +129,7 @@ def report(
         typer.Option(
             show_default=False,
             rich_help_panel="Output",
-            help="Show titles on the figures that --figures adds. Default: only on slides.",
+            help="Show titles on these figures. Default: only on slides.",
         ),
     ] = None,
     figure_notes: Annotated[
@@ -153,7 +159,7 @@ def report(
     numbers. Several PATHs are merged. Replaces an earlier report; refuses a folder with other files.
     """
     from spotball_core.cli.earlier_run import read_earlier_run
-    from spotball_core.cli.tables import table_arguments
+    from spotball_core.cli.tables import read_options, table_arguments
     from spotball_core.io.dataset import response_files
     from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
@@ -172,7 +178,8 @@ def report(
         )
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
-    tables = table_arguments(scenes, truth, grid, size, columns, tell)
+    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
+    reading = read_options(tables)
     categories = read_reasoning(reasoning) if reasoning else None
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
@@ -195,9 +202,7 @@ def report(
             raise
         earlier = None
         if before:
-            earlier_counts = read_earlier_run(
-                before, before_scenes, all_scenes, columns=tables["columns"], pool=pool, strict=strict
-            )
+            earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict, **reading)
             earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
         write = partial(
             write_report,
@@ -207,7 +212,7 @@ def report(
             reasoning=categories,
             # The report shows images and rationales only if there is a reference to compare with.
             response_files=files if reference else (),
-            columns=tables["columns"],
+            reading=reading,
             pages=pages,
             before=earlier,
             figures=figure_options,

@@ -9,13 +9,16 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
+    AcceptSigns,
     Bootstrap,
     Columns,
     Debug,
     EngineOption,
+    FirstIndexOption,
     GridOption,
     ImageChoice,
     Paths,
+    PointScaleOption,
     PolicyName,
     Pool,
     Quiet,
@@ -41,6 +44,9 @@ def score(
     grid: GridOption = None,
     size: SizeOption = None,
     columns: Columns = None,
+    point_scale: PointScaleOption = None,
+    first_index: FirstIndexOption = None,
+    accept_signs: AcceptSigns = False,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -62,9 +68,7 @@ def score(
     ] = "px",
     cluster: Annotated[
         Literal["image", "participant"],
-        typer.Option(
-            metavar="UNIT", rich_help_panel="Scoring", help="Unit that the bootstrap resamples: image or participant."
-        ),
+        typer.Option(metavar="UNIT", rich_help_panel="Scoring", help="Unit of the bootstrap: image or participant."),
     ] = "image",
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
@@ -84,7 +88,7 @@ def score(
         typer.Option(
             metavar="NAMES",
             rich_help_panel="Output",
-            help="Print only these metrics, separated by commas. Default: the main metrics.",
+            help="Print only these metrics, separated by commas.",
         ),
     ] = None,
     sport: Annotated[
@@ -92,7 +96,7 @@ def score(
         typer.Option(
             metavar="NAME",
             rich_help_panel="Output",
-            help="Print every metric of this sport only. Default: a summary of all sports.",
+            help="Print every metric of this sport only.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -116,7 +120,7 @@ def score(
     from spotball_core.scoring.summary import default_text
 
     tell = teller(quiet)
-    arguments = table_arguments(scenes, truth, grid, size, columns, tell)
+    arguments = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
         report = score_responses(
             paths,

@@ -5,21 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, cast
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from spotball_core.io.columns import ColumnNames
+from spotball_core.io.columns import ColumnNames, ReadOptions
+
+if TYPE_CHECKING:
+    from spotball_core.io.cells import FirstIndex, PointScale
 
 _PAIR = re.compile(r"([1-9]\d*)\s*[xX×]\s*([1-9]\d*)")
 
 
-class TableArguments(TypedDict):
+class TableArguments(ReadOptions):
     """The arguments of `load`, `score` and `load_counts` that describe tables."""
 
     truth: Path | None
     grid: Grid | None
-    columns: ColumnNames
 
 
 def table_arguments(
@@ -28,6 +30,9 @@ def table_arguments(
     grid: str | None,
     size: str | None,
     columns: str | None,
+    point_scale: PointScale | None,
+    first_index: int | None,
+    accept_signs: bool,
     tell: Callable[[str], None],
 ) -> TableArguments:
     """Convert the options of a command to arguments, and print the default grid if a truth table needs it.
@@ -38,6 +43,9 @@ def table_arguments(
         grid: the value of `--grid`, such as 8x8.
         size: the value of `--size`, such as 800x600.
         columns: the value of `--columns`, such as image=image_id,cell=prediction.
+        point_scale: the value of `--point-scale`.
+        first_index: the value of `--first-index`.
+        accept_signs: the value of `--accept-signs`.
         tell: prints one line.
 
     Raises:
@@ -60,7 +68,12 @@ def table_arguments(
             "at least one pixel. --grid is rows x columns, and --size is width x height",
             field="--grid",
         )
-    names = ColumnNames({} if columns is None else _columns(columns))
+    reading = ReadOptions(
+        columns=ColumnNames({} if columns is None else _columns(columns)),
+        point_scale=point_scale,
+        first_index=cast("FirstIndex | None", first_index),
+        accept_signs=accept_signs,
+    )
     if truth is None:
         for option, value in {"--grid": grid, "--size": size}.items():
             if value is not None:
@@ -69,7 +82,7 @@ def table_arguments(
                     code="conflicting-options",
                     field=option,
                 )
-        return {"truth": None, "grid": None, "columns": names}
+        return {"truth": None, "grid": None, **reading}
     assumed = {}
     if grid is None:
         assumed["--grid 8x8"] = f"a grid of {rows} x {cols} cells"
@@ -80,7 +93,17 @@ def table_arguments(
             f"{truth}: assuming {' and '.join(assumed.values())}, unless the table states otherwise. To change this, "
             f"add options such as {' '.join(assumed)}"
         )
-    return {"truth": truth, "grid": Grid(rows, cols, width, height), "columns": names}
+    return {"truth": truth, "grid": Grid(rows, cols, width, height), **reading}
+
+
+def read_options(tables: TableArguments) -> ReadOptions:
+    """Return those of the arguments that describe how responses are read."""
+    return ReadOptions(
+        columns=tables["columns"],
+        point_scale=tables["point_scale"],
+        first_index=tables["first_index"],
+        accept_signs=tables["accept_signs"],
+    )
 
 
 def _pair(option: str, text: str | None, expected: str) -> tuple[int, int] | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import Counts, answers
-from spotball_core.counting.signs import KEYS, UNIT, Sign, of_cells, shown_by_cells, signs
-from spotball_core.errors import Problem, plain
+from spotball_core.counting.signs import KEYS, OPTIONS, UNIT, Sign, of_cells, shown_by_cells, signs
+from spotball_core.errors import InputError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at
 from spotball_core.io.sources import line_numbers
@@ -39,6 +39,18 @@ def warnings_of(reader: Reader, shown: Iterable[Sign]) -> tuple[Problem, ...]:
     )
 
 
+def check_signs(warnings: tuple[Problem, ...], *, accept_signs: bool) -> tuple[Problem, ...]:
+    """Return the warnings, unless one leaves no doubt that answers were misread.
+
+    Raises:
+        InputError: with the warnings that leave no doubt, unless `accept_signs`.
+    """
+    certain = [warning for warning in warnings if warning.code == "misread-answers"]
+    if certain and not accept_signs:
+        raise InputError(certain)
+    return warnings
+
+
 def _described(reader: Reader, sign: Sign) -> Problem:
     examples = _examples(reader, sign)
     source = reader.sources[sign.source]
@@ -48,7 +60,13 @@ def _described(reader: Reader, sign: Sign) -> Problem:
     of = examples.row(0, named=True)
     what, expected = _texts(sign, reader.grid, image=of["image"], size=f"{of['_width']:g} x {of['_height']:g}")
     shown = "; ".join(f"line {line}: {value}" for line, value in zip(first, quoted, strict=True))
-    return Problem("invalid-value", source.name, first[0], field, f"{what} ({shown})", expected)
+    option, value = OPTIONS.get(sign.name, ("", None))
+    # An option that was given is the user's decision.
+    if not option or reader.options.get(option) is not None:
+        return Problem("invalid-value", source.name, first[0], field, f"{what} ({shown})", expected)
+    flag = f"--{option.replace('_', '-')} {value}"
+    fix = f"Add {flag} (in Python: {option}={value!r}), or --accept-signs to count them unchanged"
+    return Problem("misread-answers", source.name, first[0], field, f"{what} ({shown})", expected, fix=fix)
 
 
 def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[Path]) -> tuple[Problem, ...]:
@@ -97,15 +115,23 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
         ),
         "zero": (
             f"row or column 0 in {n} of {of} answers",
-            f"rows and columns that start at 1. If yours start at 0, add 1 to each. {unparsed}",
+            f"rows and columns that start at 1. {unparsed}",
+        ),
+        "index": (f"whole numbers in {n} of {of} cells", "labels such as D5"),
+        "some indices": (f"whole numbers in {n} of {of} cells", f"labels such as D5. {unparsed}"),
+        "all from 0": (
+            f"row or column 0 in {n} of {of} answers, and the last row or column in none",
+            "rows and columns that start at 1",
         ),
         "from 0": (
             f"{n} of {of} answers that are correct only if rows and columns start at 0",
-            "rows and columns that start at 1. Add 1 to each row and column",
+            "rows and columns that start at 1",
         ),
-        "shares": (
-            f"values between 0 and 1 in all {n} points",
-            f"pixels. Multiply x by the width and y by the height of the image, here {size} pixels",
+        "shares": (f"values between 0 and 1 in all {n} points", f"pixels of images of {size} pixels"),
+        "percent": (f"values between 0 and 100 in all {n} points", f"pixels of images of {size} pixels"),
+        "far off image": (
+            f"{n} of {of} points outside the image, and values up to 1000",
+            f"points inside the image of {size} pixels",
         ),
         "swapped": (
             f"{n} answers that agree much better with the scenes if x and y (or row and column) are swapped",
@@ -141,13 +167,14 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
     point = pl.col("x").is_not_null() if "x" in columns else pl.lit(False)
     if sign.name == "renamed":
         rows = rows.filter(pl.col("_given") != pl.col("image"))
-    elif sign.name == "off image":
+    elif sign.name in ("off image", "far off image"):
         rows = rows.filter(point & cell_at(reader.grid).is_null())
-    elif sign.name == "shares":
+    elif sign.name in ("shares", "percent"):
         rows = rows.filter(point)
     else:
         shown = shown_by_cells(reader.grouped_rows.columns, reader.grid)
         shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
+        shown |= {"all from 0": shown["zero"], "some indices": shown["index"]}
         shown["unparsed"] = shown["other"] | shown["nothing"]
         spelled = [column for column in ("cell", "row", "col") if column in columns]
         groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])

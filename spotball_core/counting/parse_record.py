@@ -11,9 +11,6 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 
-PointScale = Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"]
-"""Scales of the coordinates in replies that answer with a point or a box."""
-
 ParsePolicy = Literal[
     "strict",
     "lenient",

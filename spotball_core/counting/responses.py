@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from spotball_core.counting import samples, signs
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.distributions import spread
-from spotball_core.counting.misread import warnings_of
+from spotball_core.counting.misread import check_signs, warnings_of
 from spotball_core.counting.one_pass import in_parts, is_point
 from spotball_core.counting.pooling import check_independent, given_by, nameless
 from spotball_core.error_codes import Code
 from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
-from spotball_core.io.cells import cell_at, located
+from spotball_core.io.cells import AnswerOptions, FirstIndex, PointScale, cell_at, in_pixels, located
 from spotball_core.io.frames import KEYS
-from spotball_core.io.numbers import not_finite, not_whole, number
+from spotball_core.io.numbers import not_finite, not_whole
 from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
 from spotball_core.schema.checks import scene_records
 from spotball_core.schema.record import NAME_RULE, UNNAMED
@@ -45,6 +45,9 @@ def read_counts(
     participants: bool = False,
     pool: bool = False,
     columns: Mapping[str, str] | None = None,
+    point_scale: PointScale | None = None,
+    first_index: FirstIndex | None = None,
+    accept_signs: bool = False,
 ) -> Counts:
     """Count the responses in files, in a frame, in records, or in a mapping from image id to answer.
 
@@ -69,6 +72,12 @@ def read_counts(
         pool: whether to merge a respondent's answers from files that are independent of each other.
         columns: the names that the table's columns have, by the names above, such as `{"image": "image_id"}`. In a
             table without such a column, the column that already has the name above is read.
+        point_scale: the scale of `x` and `y`: "image" (pixels), "1", "100" or "1000" for the image's right and lower
+            edge, or a family of models. Default: pixels.
+        first_index: the number of the first row and column, 0 or 1. `cell` may then also be a number, counted along
+            the rows. Default: rows and columns from 1.
+        accept_signs: if it is certain that answers were misread (such as points that are all between 0 and 1), give a
+            warning instead of an error.
 
     Raises:
         InputError: for an unknown image, a duplicate (respondent, prompt, image, sample, participant), a negative
@@ -82,15 +91,16 @@ def read_counts(
         >>> counts.table.select("image", "cell", "n").rows()
         [('1', 34, 1), ('2', None, 1), ('2', 34, 1), ('2', 44, 1)]
     """
-    reader = Reader(sources_of(responses, columns=columns), scenes, participants)
+    options = AnswerOptions(point_scale=point_scale, first_index=first_index, accept_signs=accept_signs)
+    reader = Reader(sources_of(responses, columns=columns), scenes, participants, **options)
     counts = reader.counts()
     if not pool:
         reader.check_independent()
-    return replace(counts, warnings=reader.warnings())
+    return replace(counts, warnings=check_signs(reader.warnings(), accept_signs=accept_signs))
 
 
 def read_part(
-    sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool
+    sources: Sequence[Source], scenes: Sequence[Scene], *, participants: bool, **options: Unpack[AnswerOptions]
 ) -> tuple[Counts, pl.DataFrame, pl.DataFrame]:
     """Count a part of the sources, and return what is needed for checks over all parts.
 
@@ -104,7 +114,7 @@ def read_part(
         InputError: if this part has a problem for which `read_counts` raises an error.
         OptionError: if the scenes' grids differ in rows or columns.
     """
-    reader = Reader(sources, scenes, participants)
+    reader = Reader(sources, scenes, participants, **options)
     return reader.counts(), reader.across(), reader.sums
 
 
@@ -143,9 +153,16 @@ class Reader:
     grouped_rows: pl.DataFrame
     sums: pl.DataFrame
 
-    def __init__(self, sources: Sequence[Source], scenes: Sequence[Scene], participants: bool) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        scenes: Sequence[Scene],
+        participants: bool,
+        **options: Unpack[AnswerOptions],
+    ) -> None:
         import polars as pl
 
+        self.options = options
         self.sources, self.known, self.grid = sources, scenes, common_grid(scenes)
         self.images = pl.Series([scene.image for scene in scenes], dtype=pl.String).unique()
         self.with_extensions = False
@@ -178,14 +195,14 @@ class Reader:
         ids = spelt["image"].str.strip_chars().drop_nulls()
         self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
         self.grouped_rows = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
-        self.grouped_rows = located(self.grouped_rows, self.grid)
+        self.grouped_rows = self.located(self.grouped_rows)
         frames: dict[str, pl.DataFrame] = {}
         forms = ("point", "spread")
         with_points, with_spread = (self.grouped_rows.filter(form)["_source"].unique().sort() for form in forms)
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
-            sums = signs.point_sums(number("x"), number("y"), pl.col("_width"), pl.col("_height"))
+            sums = signs.point_sums()
             points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len(), **sums)
             frames["points"] = self._collected(points)
         for index in with_spread:
@@ -277,8 +294,17 @@ class Reader:
     # Meaning of rows -----------------------------------------------------------------------------------------
 
     def identified(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return rows with all keys filled in, and the sizes of their image and its cells (null if unknown)."""
-        return self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
+        """Return rows with all keys filled in, and the sizes of their image and its cells (null if unknown).
+
+        Points have their position in pixels in `_x` and `_y`.
+        """
+        rows = self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
+        has_points = "x" in rows.collect_schema()
+        return rows.with_columns(**in_pixels(self.options.get("point_scale"))) if has_points else rows
+
+    def located(self, answers: pl.DataFrame) -> pl.DataFrame:
+        """Return answers with the positions of their cells, see `spotball_core.io.cells.located`."""
+        return located(answers, self.grid, self.options.get("first_index"))
 
     def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return rows with all keys filled in."""

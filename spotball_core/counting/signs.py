@@ -6,6 +6,7 @@ added. Each sign is a condition on these sums that valid files do not meet (docs
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.grid import Grid, row_name
-from spotball_core.io.cells import WRAPPED
+from spotball_core.io.cells import INDEX, WRAPPED
 from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
@@ -52,11 +53,22 @@ BETTER_FIT = 5.0
 """Minimum number of standard errors by which swapping x and y must improve the fit to be a sign."""
 
 _SUMS = (
-    *("n", "nothing", "other", "reply", "zero", "outside", "off_image", "renamed", "wrapped"),
-    *("points", "numbers", "fit_swapped", "across", "down", "counted", "hits", "hits_from_0"),
+    *("n", "nothing", "other", "reply", "index", "zero", "outside", "off_image", "renamed", "wrapped"),
+    *("points", "numbers", "fit_swapped", "across", "down", "counted", "fit_from_0", "hits", "hits_from_0"),
 )
 _LOWS = ("row_low", "col_low", "least")
 _HIGHS = ("row_high", "col_high", "largest")
+
+
+OPTIONS: dict[str, tuple[str, object]] = {
+    "index": ("first_index", 0),
+    "all from 0": ("first_index", 0),
+    "from 0": ("first_index", 0),
+    "shares": ("point_scale", "1"),
+    "percent": ("point_scale", "100"),
+    "far off image": ("point_scale", "1000"),
+}
+"""The signs that leave no doubt, each with the option (see `AnswerOptions`) and the value that reads the answers."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +125,13 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
         orient="row",
     )
     counted = pl.col("row").is_not_null() if "row" in answers.columns else pl.lit(False)
-    later = pl.when(row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)).then(row * grid.cols + col)
+    from_0 = row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)
+    later = pl.when(from_0).then(row * grid.cols + col)
     return _summed(
         answers.join(balls, on=["sport", "image"], how="left").with_columns(
             **{name: _times(is_shown) for name, is_shown in shown.items()},
-            counted=_times(counted),
+            counted=_times(counted & numbers),
+            fit_from_0=_times(counted & from_0),
             hits=_times(counted & pl.col("_ball").list.contains(index)),
             hits_from_0=_times(counted & pl.col("_ball").list.contains(later.cast(pl.Int64))),
             fit_swapped=_times(fits),
@@ -145,6 +159,7 @@ def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
         "nothing": ~numbers & empty,
         "other": ~numbers & ~empty & ~reply,
         "reply": ~numbers & ~empty & reply,
+        "index": ~numbers & text.str.contains(INDEX).fill_null(False),
         "wrapped": numbers & text.str.contains(WRAPPED).fill_null(False),
         "zero": numbers & zero,
         "outside": numbers & pl.col("_index").is_null() & ~zero,
@@ -171,10 +186,14 @@ def of_points(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     )
 
 
-def point_sums(x: pl.Expr, y: pl.Expr, width: pl.Expr, height: pl.Expr) -> dict[str, pl.Expr]:
-    """Return expressions for the sums over points that `of_points` needs."""
+def point_sums() -> dict[str, pl.Expr]:
+    """Return expressions for the sums over points that `of_points` needs.
+
+    The points have the columns `_x` and `_y` (the position in pixels), `_width` and `_height`.
+    """
     import polars as pl
 
+    x, y, width, height = (pl.col(name) for name in ("_x", "_y", "_width", "_height"))
     return {
         "across": (x / width).sum(),
         "down": (y / height).sum(),
@@ -238,6 +257,7 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
             images=pl.struct("sport", "image").filter(pl.col("row_low").is_not_null()).n_unique(),
         )
         .join(_swapped(sums, scenes).with_columns(better=True), on=UNIT, how="left")
+        .join(_in_percent(sums, scenes).with_columns(percent=True), on=UNIT, how="left")
         .sort(UNIT)
     )
     n, points, least, largest = (pl.col(name) for name in ("n", "points", "least", "largest"))
@@ -256,6 +276,13 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     unread = pl.col("other") + pl.when(pl.col("kind") == "baseline").then(0).otherwise(pl.col("nothing"))
     unread = unread + pl.when(replies).then(0).otherwise(reply)
     unparsed = ((unread >= LEAST_UNPARSED) | (unread == n)) & (unread > MOST_UNPARSED * n)
+    index = (pl.col("index") > 0) & (pl.col("index") == n - pl.col("nothing"))
+    unparsed = unparsed & ~index
+    zero, off_image = pl.col("zero"), pl.col("off_image")
+    all_from_0 = (zero > 0) & (pl.col("counted") == pl.col("numbers")) & (pl.col("fit_from_0") == pl.col("numbers"))
+    percent = pl.col("percent").fill_null(False)
+    far_off_image = (off_image >= LEAST_ANSWERS) & (off_image > 0.5 * points) & (least >= 0) & (largest <= 1000)
+    swapped = swapped & ~percent & ~far_off_image
     # Most answers would be correct if they counted from 0. A single cell for all images may be correct by chance.
     from_0 = (
         (pl.col("hits_from_0") - pl.col("hits") > 0.5 * pl.col("counted"))
@@ -267,21 +294,26 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     conditions = {
         "renamed": (pl.col("renamed") > 0, pl.col("renamed")),
         "wrapped": (pl.col("wrapped") > 0, pl.col("wrapped")),
-        "zero": (pl.col("zero") > 0, pl.col("zero")),
-        "from 0": (from_0 & (pl.col("zero") == 0), pl.col("hits_from_0")),
+        "index": (index, pl.col("index")),
+        "some indices": ((pl.col("index") > 0) & ~index, pl.col("index")),
+        "all from 0": (all_from_0, zero),
+        "zero": ((zero > 0) & ~all_from_0, zero),
+        "from 0": (from_0 & (zero == 0), pl.col("hits_from_0")),
         "shares": (shares, points),
+        "percent": (percent, points),
+        "far off image": (far_off_image, off_image),
         "swapped": (swapped, pl.col("numbers")),
-        "off image": ((pl.col("off_image") > 0) & ~swapped, pl.col("off_image")),
+        "off image": ((off_image > 0) & ~swapped & ~far_off_image, off_image),
         "outside": ((pl.col("outside") > 0) & ~swapped, pl.col("outside")),
         "reply": (replies, pl.col("reply")),
         "unparsed": (unparsed, unread),
     }
     found_signs = []
-    for name, (condition, number) in conditions.items():
+    for name, (condition, answers) in conditions.items():
         for (source,), shown in units.filter(condition).group_by("_source", maintain_order=True):
-            total, of = shown.select(number.sum(), n.sum()).row(0)
+            total, of = shown.select(answers.sum(), n.sum()).row(0)
             found_signs.append(Sign(name, source, shown.select(UNIT), round(total), round(of)))
-    others = units.filter(~shares & ~swapped.fill_null(False))
+    others = units.filter(~shares & ~percent & ~swapped.fill_null(False))
     return [*found_signs, *_lines(others, sums, scenes, grid)]
 
 
@@ -326,6 +358,27 @@ def _ball_is_there(answered: pl.DataFrame, scenes: Sequence[Scene], axis: str, l
     ]
     reaches = [mask[line].any() if axis == "row" else mask[:, line].any() for mask in known]
     return bool(reaches) and float(np.mean(reaches)) > 0.8
+
+
+def _in_percent(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
+    """Return the units whose points are all in the 100 x 100 pixels at the upper left, too often for chance."""
+    import polars as pl
+
+    corner = pl.DataFrame(
+        [(*scene.key, math.log(min(1, 100 / scene.width) * min(1, 100 / scene.height))) for scene in scenes],
+        schema={"sport": pl.String, "image": pl.String, "_chance": pl.Float64},
+        orient="row",
+    )
+    place = (pl.col("across") / pl.col("points")).round(6)
+    return (
+        sums.filter(pl.col("points") > 0)
+        .join(corner, on=["sport", "image"])
+        .group_by(UNIT)
+        .agg(pl.col("_chance").sum(), pl.col("least").min(), pl.col("largest").max(), places=place.n_unique())
+        .filter(pl.col("least") >= 0, pl.col("largest").is_between(1, 100, closed="right"))
+        .filter(pl.col("_chance") < math.log(CHANCE), pl.col("places") >= LEAST_PLACES)
+        .select(UNIT)
+    )
 
 
 def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from spotball_core.errors import GridError
 from spotball_core.grid import Grid, parse_label
@@ -12,9 +12,46 @@ from spotball_core.io.numbers import number
 if TYPE_CHECKING:
     import polars as pl
 
+PointScale = Literal["image", "1", "100", "1000", "qwen", "gemini", "molmo"]
+"""Scales of points: pixels of the image, 0 to 1, 0 to 100 or 0 to 1000; or the scale of a family of models."""
 
-def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+POINT_SIZES: dict[PointScale, float | None] = {
+    "image": None,
+    "1": 1,
+    "100": 100,
+    "1000": 1000,
+    "qwen": 1000,
+    "gemini": 1000,
+    "molmo": 100,
+}
+"""The coordinate of the right and lower edge of the image in each scale; None for pixels."""
+
+FirstIndex = Literal[0, 1]
+"""The number of the first row, column and cell."""
+
+
+class AnswerOptions(TypedDict, total=False):
+    """How the answers in tables are read.
+
+    Attributes:
+        point_scale: the scale of `x` and `y`. Default: pixels, unless a sign shows that this is wrong.
+        first_index: the number of the first row and column. Cells may then also be numbers, counted along the rows.
+            Default: rows and columns from 1, unless a sign shows that this is wrong.
+        accept_signs: whether to give only a warning if a sign shows that answers were misread.
+    """
+
+    point_scale: PointScale | None
+    first_index: FirstIndex | None
+    accept_signs: bool
+
+
+def located(answers: pl.DataFrame, grid: Grid, first_index: FirstIndex | None = None) -> pl.DataFrame:
     """Add the position of the cell that each answer names, by `cell` or by `row` and `col`.
+
+    Args:
+        answers: the answers, as text or numbers.
+        grid: the grid.
+        first_index: see `AnswerOptions`.
 
     Returns:
         The answers with three more columns: `_row` and `_col`, counted from 1, which may be beyond the grid and are
@@ -23,36 +60,47 @@ def located(answers: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     import polars as pl
 
     if "cell" in answers.columns:
-        places = _positions(answers["cell"].unique())
+        places = _positions(answers["cell"].unique(), grid, first_index)
         answers = answers.join(places, left_on="cell", right_on="label", how="left", maintain_order="left")
     else:
         answers = answers.with_columns(_row=pl.lit(None, pl.Float64), _col=pl.lit(None, pl.Float64))
     if "row" in answers.columns:
-        answers = answers.with_columns(_row=pl.coalesce("_row", number("row")), _col=pl.coalesce("_col", number("col")))
+        shift = 1 - (1 if first_index is None else first_index)
+        row, col = number("row") + shift, number("col") + shift
+        answers = answers.with_columns(_row=pl.coalesce("_row", row), _col=pl.coalesce("_col", col))
     return answers.with_columns(_index=_index(grid))
 
 
 def named(labels: pl.Series, grid: Grid) -> pl.DataFrame:
     """Return a table with each `label` and the index of the cell that it names (`cell`); null if it names no cell."""
-    return _positions(labels).select("label", cell=_index(grid))
+    return _positions(labels, grid).select("label", cell=_index(grid))
 
 
 def cell_at(grid: Grid) -> pl.Expr:
-    """Return an expression: the index of the cell that contains the point (`x`, `y`); null outside the image."""
+    """Return an expression: the index of the cell that contains the point (`_x`, `_y`); null outside the image."""
     import polars as pl
 
     cell: pl.Expr = pl.lit(0)
     inside = pl.lit(True)
     for name, size, step, count, stride in (
-        ("x", "_width", "_cell_width", grid.cols, 1),
-        ("y", "_height", "_cell_height", grid.rows, grid.cols),
+        ("_x", "_width", "_cell_width", grid.cols, 1),
+        ("_y", "_height", "_cell_height", grid.rows, grid.cols),
     ):
-        value = number(name)
+        value = pl.col(name)
         # Use edges rounded like NumPy's linspace, which `Grid.indices_at` compares with. The step is precomputed
         # because Polars divides by multiplying with the reciprocal, which rounds differently.
         place = sum((value >= pl.col(step) * k).cast(pl.Int64) for k in range(1, count))
         cell, inside = cell + place * stride, inside & value.is_between(0, pl.col(size))
     return pl.when(inside).then(cell)
+
+
+def in_pixels(scale: PointScale | None) -> dict[str, pl.Expr]:
+    """Return expressions for `_x` and `_y`: `x` and `y` in pixels of images with the size `_width` and `_height`."""
+    import polars as pl
+
+    size = POINT_SIZES[scale or "image"]
+    sides = (("_x", "x", "_width"), ("_y", "y", "_height"))
+    return {name: number(c) if size is None else number(c) * pl.col(side) / size for name, c, side in sides}
 
 
 def _index(grid: Grid) -> pl.Expr:
@@ -71,14 +119,21 @@ WRAPPED = r"^\s*(?:[\[({\"'“”‘’«„]|(?i:cell)\b)"
 """Regular expression for the start of a label with brackets, quotation marks or the word "cell" around it."""
 
 
-def _positions(labels: pl.Series) -> pl.DataFrame:
+INDEX = r"^\s*\d{1,6}(?:\.0{1,6})?\s*$"
+"""Regular expression for a whole number instead of a label."""
+
+
+def _positions(labels: pl.Series, grid: Grid, first_index: FirstIndex | None = None) -> pl.DataFrame:
     """Return a table with each `label` and the `_row` and `_col` that it names, from 1; null if it is not a label.
 
-    A label may be in brackets or quotation marks, and after the word "cell".
+    A label may be in brackets or quotation marks, and after the word "cell". With `first_index`, it may be a number.
     """
     import polars as pl
 
     def position(label: str) -> tuple[int | None, int | None]:
+        if first_index is not None and re.match(INDEX, label):
+            row, col = divmod(int(float(label)) - first_index, grid.cols)
+            return row + 1, col + 1
         for text in (label, match[1] if (match := _WRAPPED.fullmatch(label)) else ""):
             try:
                 return parse_label(text)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from spotball_core.errors import OptionError, did_you_mean, unknown_name
+from spotball_core.io.cells import AnswerOptions
 from spotball_core.io.frames import COLUMNS
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")
@@ -149,6 +150,16 @@ class ColumnNames(Mapping[str, str]):
         named = {**self._names, **likely}
         listed = ",".join(f"{ours}={theirs}" for ours, theirs in named.items())
         return f"Add --columns {listed} (in Python: columns={named})"
+
+
+class ReadOptions(AnswerOptions, total=False):
+    """How tables of responses are read.
+
+    Attributes:
+        columns: the names of the tables' columns, see `ColumnNames`.
+    """
+
+    columns: Mapping[str, str] | None
 
 
 def likely_column(missing: str, columns: Iterable[str]) -> str | None:

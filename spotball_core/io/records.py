@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from numbers import Integral, Number, Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,15 +169,13 @@ def table_of_records(records: Records, columns: Mapping[str, str]) -> pl.DataFra
         columns: the keys to read, with the names under which readers use them.
 
     Raises:
-        InputError: for cells that are numbers, and for values that cannot be converted to text.
+        InputError: for values that cannot be converted to text.
     """
     import polars as pl
 
     table = {"_record": pl.Series([number for number, _ in records.rows], dtype=pl.UInt32)}
     for column, name in columns.items():
         values = [row.get(column) for _, row in records.rows]
-        if name == "cell":
-            _check_no_indices(records, values)
         series = _lists(values) if name == "probabilities" else _plain_column(values)
         table[column] = _texts(records, name, values) if series is None else series
     return pl.DataFrame(table)
@@ -221,21 +219,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def _check_no_indices(records: Records, values: Sequence[object]) -> None:
-    def is_index(value: object) -> bool:
-        return isinstance(value, Number) and not isinstance(value, bool) and not is_missing(value)
-
-    if set(map(type, values)) <= {str, type(None)}:
-        return
-    expected, _, fix = CELLS_NOT_INDICES.partition(". ")
-    if wrong := [number for (number, _), value in zip(records.rows, values, strict=True) if is_index(value)]:
-        value = next(value for value in values if is_index(value))
-        found = f"numbers such as {value}"
-        raise InputError(
-            Problem("invalid-value", records.name, number + 1, "cell", found, expected, fix=fix) for number in wrong
-        )
 
 
 def _lists(values: Sequence[Any]) -> pl.Series | None:

@@ -29,7 +29,7 @@ from spotball_core.io.column_checks import check_header, check_shapes, doubtful,
 from spotball_core.io.columns import ANSWERS, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS, KEYS
-from spotball_core.io.records import CELLS_NOT_INDICES, Records, json_records, records_of_answers, table_of_records
+from spotball_core.io.records import Records, json_records, records_of_answers, table_of_records
 from spotball_core.schema.record import MOST_SIGNS
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.service.json_file import parse_json
@@ -319,14 +319,6 @@ def as_text(
     _check_columns(name, schema.names(), names)
     given = (column for column in schema.names() if column != "_record")
     place = {ours: theirs for theirs, ours in names.readable(given).items()}
-    if "cell" in place and schema[place["cell"]].is_numeric():
-        # Indices of cells, which would all count as unparsed if read as text. A column without values may be numeric,
-        # too.
-        cells = frame.select(cell=pl.col(place["cell"]).cast(pl.Float64)).filter(pl.col("cell").is_not_nan())
-        for (number,) in cells.head(1).collect().iter_rows():
-            raise InputError(
-                [Problem("invalid-value", name, None, "cell", f"numbers such as {number:g}", CELLS_NOT_INDICES)]
-            )
 
     def text(ours: str) -> pl.Expr:
         column, dtype = pl.col(place[ours]), schema[place[ours]]
@@ -339,7 +331,7 @@ def as_text(
             return column.cast(pl.List(pl.List(pl.Float64) if nested else pl.Float64))
         if ours in NUMBERS and (dtype.is_integer() or dtype == pl.Float64):
             return column
-        if ours in _NAMES and dtype.is_float():
+        if ours in (*_NAMES, "cell") and dtype.is_float():
             # A column of whole numbers with missing values, as pandas stores it.
             whole = column.cast(pl.Int64, strict=False).cast(pl.String)
             return pl.when(column == column.floor()).then(whole).otherwise(column.cast(pl.String))

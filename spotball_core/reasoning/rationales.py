@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.schema.scene import Scene
@@ -15,6 +15,7 @@ from spotball_core.schema.scene import Scene
 if TYPE_CHECKING:
     import polars as pl
 
+    from spotball_core.io.cells import AnswerOptions
     from spotball_core.io.sources import Source
     from spotball_core.schema.response import PredictionDistribution, Response
 
@@ -52,6 +53,7 @@ def read_rationales(
     scenes: Sequence[Scene],
     *,
     columns: Mapping[str, str] | None = None,
+    **options: Unpack[AnswerOptions],
 ) -> Rationales:
     """Read responses with their rationales, which `read_counts` does not read.
 
@@ -60,6 +62,7 @@ def read_rationales(
             optional; responses without it have no text.
         scenes: the scenes that the responses refer to, all with the same rows and columns.
         columns: the names of the responses' columns, see `read_counts`.
+        options: how answers are read, see `read_counts`.
 
     Raises:
         InputError: for responses that `read_counts` rejects; if no response has a text; or for counts files, which have
@@ -82,7 +85,7 @@ def read_rationales(
                 ]
             )
     sources = sources_of(responses, (COLUMN,), columns)
-    found = _read(sources, scenes)
+    found = _read(sources, scenes, **options)
     if not found.texts:
         names = ", ".join(source.name for source in sources)
         actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
@@ -97,6 +100,7 @@ def example_rationales(
     n: int = 2,
     most: int = 600,
     columns: Mapping[str, str] | None = None,
+    **options: Unpack[AnswerOptions],
 ) -> dict[tuple[str, str, str | None, str | None], list[str]]:
     """Return examples of each respondent's rationales for each image and prompt.
 
@@ -108,6 +112,7 @@ def example_rationales(
         n: maximum number of rationales per image, respondent and prompt.
         most: maximum number of characters of a rationale; longer ones are cut.
         columns: the names of the files' columns, see `read_counts`.
+        options: how answers are read, see `read_counts`.
 
     Returns:
         The rationales by (sport, image, respondent, prompt); empty if no response has a rationale.
@@ -121,7 +126,7 @@ def example_rationales(
         sources = sources_of(paths, (COLUMN,), columns) if paths else []
         # Read the responses a second time only if there are rationales.
         with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
-        read = _read(with_words, scenes) if with_words else None
+        read = _read(with_words, scenes, **options) if with_words else None
     if read is None or not read.texts:
         return {}
     keys = ("sport", "image", "respondent", "prompt")
@@ -141,14 +146,14 @@ def example_rationales(
     return out
 
 
-def _read(sources: Sequence[Source], scenes: Sequence[Scene]) -> Rationales:
+def _read(sources: Sequence[Source], scenes: Sequence[Scene], **options: Unpack[AnswerOptions]) -> Rationales:
     import polars as pl
 
     from spotball_core.counting.one_pass import is_point
     from spotball_core.counting.responses import Reader
-    from spotball_core.io.cells import cell_at, located
+    from spotball_core.io.cells import cell_at
 
-    reader = Reader(sources, scenes, participants=True)
+    reader = Reader(sources, scenes, participants=True, **options)
     reader.counts()  # This raises the errors that scoring would raise.
     rows = reader.identified(reader.rows)
     if "x" in reader.columns:
@@ -158,7 +163,7 @@ def _read(sources: Sequence[Source], scenes: Sequence[Scene]) -> Rationales:
     rows = rows.with_columns(pl.lit(None, pl.String).alias(column) for column in absent)
     words = pl.col(COLUMN).str.strip_chars()
     table = rows.with_columns(words=pl.when(words != "").then(words)).collect()
-    cell = located(table, reader.grid)["_index"]
+    cell = reader.located(table)["_index"]
     if "_at" in table.columns:
         cell = table.select(pl.coalesce(pl.col("_at"), cell)).to_series()
     table = table.with_columns(cell=cell.cast(pl.Int64), spread=pl.col("_spread"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from spotball_core.io.columns import ReadOptions
 from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.reasoning.rationales import example_rationales
 from spotball_core.reasoning.records import ReasoningReport
@@ -23,7 +24,7 @@ def write_report(
     image_folders: Sequence[str | Path] = (),
     reasoning: ReasoningReport | None = None,
     response_files: Sequence[str | Path] = (),
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions | None = None,
     pages: bool = False,
     before: Scoring | None = None,
     figures: FigureOptions = PAGE_ONLY,
@@ -39,7 +40,7 @@ def write_report(
         image_folders: folders to search for the scenes' images; the paths in the scenes are relative to these folders.
         reasoning: the analysis of rationales, for an additional section; None for no section.
         response_files: response files; examples of the rationales in them are shown with the images.
-        columns: the names of these files' columns, see `read_counts`.
+        reading: how these files are read.
         pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
         before: an earlier run, for a section on what changed since then (see `run_changes`); None for no section.
         figures: which figures are written in addition to those of the page.
@@ -58,7 +59,7 @@ def write_report(
         WorkerError: if a worker process is killed.
     """
     check_report(out)
-    rationales = example_rationales(response_files, scoring.arrays.scenes, columns=columns)
+    rationales = example_rationales(response_files, scoring.arrays.scenes, **(reading or {}))
     report = analyze(
         scoring,
         reasoning=reasoning,

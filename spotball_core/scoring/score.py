@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from pydantic import ValidationError
 
@@ -24,6 +24,8 @@ from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     from spotball_core.counting.engines import Engine
+    from spotball_core.io.cells import AnswerOptions, FirstIndex, PointScale
+    from spotball_core.io.columns import ReadOptions
     from spotball_core.io.sources import Responses
 
 from spotball_core.scoring.ceiling import noise_ceiling
@@ -63,6 +65,9 @@ def score(
     engine: Engine | None = None,
     pool: bool = False,
     strict: bool = False,
+    point_scale: PointScale | None = None,
+    first_index: FirstIndex | None = None,
+    accept_signs: bool = False,
 ) -> ScoreReport:
     """Score responses: compute every metric for every group, with confidence intervals and a signature.
 
@@ -91,6 +96,9 @@ def score(
         engine: the engine that counts files, from `spotball_core.counting.engines.engine_named`. Default: this process.
         pool: merge a respondent's answers to the same images from independent files, instead of raising an error.
         strict: raise InputError for signs that a file was misread, instead of listing them in the report's warnings.
+        point_scale: the scale of points, such as "1" or "1000"; see `read_counts`. Default: pixels.
+        first_index: the number of the first row, column and cell, 0 or 1; see `read_counts`.
+        accept_signs: if it is certain that answers were misread, give a warning instead of an error.
 
     Raises:
         InputError: for files that cannot be read or contain invalid rows.
@@ -122,6 +130,9 @@ def score(
         engine=engine,
         pool=pool,
         strict=strict,
+        point_scale=point_scale,
+        first_index=first_index,
+        accept_signs=accept_signs,
     )
     return score_counts(counts, known, chosen, ceiling=ceiling)
 
@@ -193,6 +204,7 @@ def load_counts(
     engine: Engine | None = None,
     pool: bool = False,
     strict: bool = False,
+    **options: Unpack[AnswerOptions],
 ) -> tuple[Counts, tuple[Scene, ...]]:
     """Return counts and scenes for any input that `score` accepts; the counts are by participant if requested."""
     from spotball_core.counting.responses import common_grid, read_counts
@@ -213,9 +225,9 @@ def load_counts(
     if isinstance(data, Counts):
         counts = data
     elif paths:
-        counts = _counted(files, known, participants, columns, engine, pool)
+        counts = _counted(files, known, participants, engine, pool, columns=columns, **options)
     else:
-        counts = read_counts(data, known, participants=participants, columns=columns)
+        counts = read_counts(data, known, participants=participants, columns=columns, **options)
     columns.check()
     if counts.table.is_empty():
         raise OptionError("there are no responses to score. Add at least one", code="no-data")
@@ -297,9 +309,9 @@ def _counted(
     files: Sequence[Path],
     scenes: Sequence[Scene],
     participants: bool,
-    columns: Mapping[str, str] | None,
     engine: Engine | None,
     pool: bool,
+    **options: Unpack[ReadOptions],
 ) -> Counts:
     """Return the merged counts of response files and counts files."""
     from spotball_core.counting.counts_file import merged, read_counts_file
@@ -316,7 +328,7 @@ def _counted(
     if rows:
         policies = read_parse_policies(rows)
         with plain_files(rows) as plain:
-            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool, columns=columns)
+            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool, **options)
         warnings = as_given(counts.warnings, rows, plain)
         parts.append(replace(counts, parse_policies=policies, warnings=warnings))
     if counted:

@@ -22,6 +22,7 @@ from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_pie
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
+from spotball_core.io.cells import AnswerOptions
 from spotball_core.schema import Scene
 from spotball_core.scoring.score import score
 from tests.builders import dataset, frame, scene, write_csv, write_jsonl, write_parquet
@@ -76,6 +77,10 @@ MISREAD: dict[str, list[Row]] = {
     "labels from 0": changed("cell", lambda row, _: {"cell": f"{row['cell'][0]}{int(row['cell'][1:]) - 1}"}),
     "from 0, without any 0": [row for row in FROM_0 if row["row"] and row["col"]],
     "shares": changed("x", lambda row, _: {"x": row["x"] / 640, "y": row["y"] / 360}),
+    "percent": changed("x", lambda row, _: {"x": row["x"] / 6.4, "y": row["y"] / 3.6}),
+    "thousandths": changed("x", lambda row, _: {"x": row["x"] / 0.64, "y": row["y"] / 0.36}),
+    "indices": [{"image": row["image"], "cell": str(10 * row["row"] + row["col"] - 11)} for row in right(KNOWN, "row")],
+    "some indices": changed("cell", lambda row, n: {"cell": "34"} if n == 7 else {}),
     "off the image": changed("x", lambda row, n: {"x": 700} if n == 7 else {}),
     "outside the grid": changed("cell", lambda row, n: {"cell": "K11"} if n == 7 else {}),
     "rows outside the grid": changed("row", lambda row, n: {"row": 7} if n == 7 else {}),
@@ -96,14 +101,18 @@ MISREAD: dict[str, list[Row]] = {
 """For each fault, the rows of a file with this fault."""
 
 WARNED: dict[str, tuple[str, str, str]] = {
-    "from 0": ("row, col", "row or column 0 in ", "add 1 to each"),
+    "from 0": ("row, col", "row or column 0 in ", "--first-index 0"),
     "labels from 0": ("cell", "row or column 0 in ", "rows and columns that start at 1"),
     "from 0, without any 0": (
         "row, col",
         "27 of 27 answers that are correct only if rows and columns start at 0",
-        "Add 1 to each",
+        "--first-index 0",
     ),
-    "shares": ("x, y", "values between 0 and 1 in all 40 points", "height of the image, here 640 x 360"),
+    "shares": ("x, y", "values between 0 and 1 in all 40 points", "--point-scale 1 "),
+    "percent": ("x, y", "values between 0 and 100 in all 40 points", "--point-scale 100 "),
+    "thousandths": ("x, y", "31 of 40 points outside the image", "--point-scale 1000 "),
+    "indices": ("cell", "whole numbers in 40 of 40 cells", "--first-index 0"),
+    "some indices": ("cell", "whole numbers in 1 of 40 cells", "labels such as D5"),
     "off the image": ("x, y", "1 of 40 points outside the image (line ", "points inside the image of 640 x 360 pixels"),
     "outside the grid": ("cell", "1 of 40 cells outside the grid (line ", "cells from A1 to F10"),
     "rows outside the grid": ("row, col", "1 of 40 cells outside the grid (line ", "cells from A1 to F10"),
@@ -132,7 +141,7 @@ WARNED: dict[str, tuple[str, str, str]] = {
 FIRST = {
     "from 0": 2,
     "labels from 0": 3,
-    **dict.fromkeys(("off the image", "outside the grid", "rows outside the grid"), 7),
+    **dict.fromkeys(("off the image", "outside the grid", "rows outside the grid", "some indices"), 7),
 }
 """The index of the first row that shows the fault, unless it is 0."""
 
@@ -143,13 +152,43 @@ class TestSignsOfMisreading:
     @pytest.mark.parametrize("name", MISREAD)
     def test_read_counts_warns_of_misread_files_with_line_and_fix(self, tmp_path: Path, name: str, ending: str) -> None:
         path = WRITERS[ending](tmp_path / f"m{ending}", MISREAD[name])
-        (warning,) = read_counts(path, KNOWN).warnings
+        (warning,) = read_counts(path, KNOWN, accept_signs=True).warnings
         field, found, fix = WARNED[name]
         assert (warning.file, warning.field, warning.count) == (str(path), field, 1)
         assert warning.found.startswith(found)
-        assert fix in warning.expected
+        assert fix in f"{warning.expected}. {warning.fix}"
+        if warning.code == "misread-answers":
+            with raises(InputError, f"misread-answers:{field}:{warning.line}"):
+                read_counts(path, KNOWN)
         assert warning.line == FIRST.get(name, 0) + (2 if ending == ".csv" else 1)
         assert f"line {warning.line}: " in warning.found
+
+    @pytest.mark.parametrize(
+        ("name", "form", "options"),
+        [
+            ("from 0", "row", {"first_index": 0}),
+            ("indices", "cell", {"first_index": 0}),
+            ("shares", "x", {"point_scale": "1"}),
+            ("percent", "x", {"point_scale": "molmo"}),
+            ("thousandths", "x", {"point_scale": "qwen"}),
+        ],
+    )
+    def test_read_counts_with_the_option_of_the_message_reads_the_right_cells(
+        self, name: str, form: str, options: AnswerOptions
+    ) -> None:
+        counts = read_counts(frame(MISREAD[name]), KNOWN, **options)
+        assert counts == read_counts(frame(right(KNOWN, form)), KNOWN)
+        assert counts.warnings == ()
+
+    def test_read_counts_with_an_option_that_the_answers_contradict_gives_a_warning(self) -> None:
+        options: list[tuple[str, AnswerOptions]] = [
+            ("from 0", {"first_index": 1}),
+            ("shares", {"point_scale": "image"}),
+            ("percent", {"point_scale": "image"}),
+        ]
+        for name, given in options:
+            (warning,) = read_counts(frame(MISREAD[name]), KNOWN, **given).warnings
+            assert warning.code == "invalid-value"
 
     def test_warning_quotes_only_the_responses_that_show_the_fault_with_their_lines(self, tmp_path: Path) -> None:
         path, good = tmp_path / "m.csv", right(KNOWN, "cell")
@@ -157,7 +196,7 @@ class TestSignsOfMisreading:
         assert (warning.file, warning.line, warning.field) == (str(path), 2, "cell")
         assert warning.found.startswith("5 of 40 answers ")
         assert warning.found.endswith(" (line 2: 'not sure'; line 10: 'not sure'; line 18: 'not sure')")
-        points = [{**row, "x": 650.0} for row in right(KNOWN[:1], "x")]
+        points = [{**row, "x": 650.0} for row in right(KNOWN[:2], "x")]
         (warning,) = read_counts(write_csv(path, points), KNOWN).warnings
         assert "(line 2: x 650.0 y " in warning.found
         # Other responses to the same images, and responses of other respondents, are neither quoted nor counted.
@@ -227,9 +266,9 @@ class TestSignsOfMisreading:
         good, path = map(str, files)
         together = Gathered(6, 10)
         for piece in (FilePiece(path, 20, 20), FilePiece(good), FilePiece(path, 0, 20)):
-            together.add(count_piece(piece, KNOWN, participants=False))
-        settled = together.settled(files, KNOWN, participants=False)
-        local = read_counts(files, KNOWN)
+            together.add(count_piece(piece, KNOWN, participants=False, accept_signs=True))
+        settled = together.settled(files, KNOWN, participants=False, accept_signs=True)
+        local = read_counts(files, KNOWN, accept_signs=True)
         assert settled == local
         assert settled.warnings == local.warnings != ()
 
@@ -291,13 +330,16 @@ def valid(seed: int) -> tuple[list[Row], list[Scene]]:
 
 def test_point_sums_equal_values_computed_by_hand() -> None:
     """Check on an image of 60 x 40 pixels: after a swap, x = 50 is outside, and points on an edge are inside."""
-    frame = pl.DataFrame({"x": [0.0, 40.0, 50.0, 0.5], "y": [0.5, 0.0, 20.0, 30.0]})
-    columns = [pl.col("x"), pl.col("y"), pl.lit(60), pl.lit(40)]
+    points = {"x": [0.0, 40.0, 50.0, 0.5], "y": [0.5, 0.0, 20.0, 30.0]}
+
+    def sums_of(points: dict[str, list[float]]) -> dict[str, Any]:
+        table = pl.DataFrame(points).select(_x="x", _y="y", _width=60, _height=40)
+        return table.select(**signs.point_sums()).row(0, named=True)
+
     sums = {"across": 90.5 / 60, "down": 50.5 / 40, "fit_swapped": 3, "least": 0, "largest": 50}
-    assert frame.select(**signs.point_sums(*columns)).row(0, named=True) == pytest.approx(sums)
-    turned = frame.rename({"x": "y", "y": "x"}).select(**signs.point_sums(*columns))
-    assert turned["largest"].item() == 50
-    assert frame.select(pl.all() + 2).select(**signs.point_sums(*columns))["least"].item() == 2
+    assert sums_of(points) == pytest.approx(sums)
+    assert sums_of({"x": points["y"], "y": points["x"]})["largest"] == 50
+    assert sums_of({name: [value + 2 for value in values] for name, values in points.items()})["least"] == 2
 
 
 def test_of_cells_sums_equal_values_computed_by_hand() -> None:

@@ -93,7 +93,7 @@ def counted(rows: Answers) -> dict[Any, float]:
 
 
 POSITIONS = [(1, 1), (4, 5), (6, 10), (0, 1), (7, 1), (1, 11), (-1, 3)]
-UNREADABLE = ["G1", "A11", "A0", "0", "ERROR", "D5.", "D5 or D6", "Ｄ5", "D٥", "34", "-1A", "x" * 300]
+UNREADABLE = ["G1", "A11", "A0", "ERROR", "D5.", "D5 or D6", "Ｄ5", "D٥", "-1A", "x" * 300]
 CELLS: dict[str, Any] = {
     # Rows, and the expected count of each cell. Rows and columns start at 1, and a distribution counts as one response.
     **{f"spellings of {cell}": ([D5 | {"cell": s} for s in spellings(cell)], {cell: 5}) for cell in (0, 9, 10, 34, 59)},

@@ -169,10 +169,7 @@ class TestDictionaries:
     [
         ({"image": "1", "cell": "D5"}, None, "file"),
         *(({"1": "D5", "2": answer}, 2, "cell") for answer in ([], np.zeros(0))),
-        *(
-            ([{"image": "2", "cell": "D5"}, {"image": "1", "cell": cell}], 2, "cell")
-            for cell in (34, np.int64(34), "\ud800")
-        ),
+        *(([{"image": "2", "cell": "D5"}, {"image": "1", "cell": cell}], 2, "cell") for cell in ("\ud800",)),
         ([{"image": "2", "cell": "D5"}, {"image": "1", "probabilities": {("D", 5): 1.0}}], 2, "probabilities"),
         ([{"image": "2", "cell": "D5"}, {"image": "1", "probabilities": {"D5": object()}}], 2, "probabilities"),
         ([{"image": "2", "cell": "D5"}, {"image": "1", "cell": "D5", "sample": [2]}], 2, "sample"),

@@ -69,7 +69,7 @@ a negative seed | spotball.score([row], [scene], seed=-1)
 an unknown part of a group in Python | spotball.score([row], [scene], by='respondant')
     unknown-name | unknown part 'respondant' | by | Did you mean 'respondent'?
 an index in a record | spotball.score([{'image': '1', 'cell': 34}], [scene])
-    invalid-value | found numbers such as 34 | records:1: cell | Convert each index to its label with `Grid.labels`
+    misread-answers | found whole numbers in 1 of 1 cells | records:1: cell | in Python: first_index=0
 a misspelled key in a record | spotball.score([{'image': '1', 'cel': 'D5'}], [scene])
     unknown-column | found an unknown column | records: cel | Rename the unknown column to cell
 an unknown baseline in Python | spotball.baseline_distributions('unifrom', [scene])

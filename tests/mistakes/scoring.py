@@ -82,8 +82,8 @@ the same dataset twice | score data data
 
 # Answers
 indices of cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | found 3 of 3 answers without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
-    file p.csv image,cell\n1,7\n2,14\n3,21\n | status 0
+    misread-answers | found whole numbers in 3 of 3 cells | p.csv:2: cell | Add --first-index 0
+    file p.csv image,cell\n1,7\n2,14\n3,21\n
 free text as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
     file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n | status 0
@@ -91,10 +91,11 @@ whole replies as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | cells that look like full replies | p.csv:2: cell | Extract the cell from each reply with `spotball parse`
     file p.csv @replies as cells | status 0
 rows that count from 0 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | found row or column 0 | p.csv:2: row, col | add 1 to each
-    file p.csv image,row,col\n1,0,3\n2,5,9\n3,2,2\n | status 0
+    misread-answers | found row or column 0 | p.csv:2: row, col | Add --first-index 0
+    file p.csv image,row,col\n1,0,3\n2,5,9\n3,2,2\n
 columns of cells that count from 0 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | found row or column 0 | p.csv:2: cell | add 1 to each | file p.csv image,cell\n1,A0\n2,F9\n3,C2\n | status 0
+    - | found row or column 0 | p.csv:2: cell | rows and columns that start at 1
+    file p.csv image,cell\n1,A0\n2,F9\n3,C2\n | status 0
 rows and columns swapped | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | cells outside the grid (line 2: row 10 col 3 | p.csv:2: row, col | expected cells from A1 to F10
     file p.csv image,row,col\n1,10,3\n2,9,6\n3,2,2\n | status 0
@@ -105,8 +106,8 @@ x and y swapped | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | points outside the image | p.csv:2: x, y | expected points inside the image of 640 x 360 pixels
     file p.csv image,x,y\n1,100,500\n2,200,600\n3,20,30\n | status 0
 points as shares | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | found values between 0 and 1 in all 3 points | p.csv:2: x, y | Multiply x by the width
-    file p.csv image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n | status 0
+    misread-answers | found values between 0 and 1 in all 3 points | p.csv:2: x, y | Add --point-scale 1
+    file p.csv image,x,y\n1,0.4,0.5\n2,0.9,0.6\n3,0.2,0.3\n
 two kinds of answers | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     invalid-value | found values for cell, x and y | p.csv:2: cell | Leave the other columns empty
     file p.csv image,cell,x,y\n1,D5,20,20\n

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, get_args
 
 from spotball_core.errors import OptionError
 from spotball_core.service.progress import OnProgress, ignore_progress
 
 if TYPE_CHECKING:
     from spotball_core.counting.counts import Counts
+    from spotball_core.io.columns import ReadOptions
     from spotball_core.schema.scene import Scene
 
 EngineName = Literal["local", "ray"]
@@ -27,7 +28,7 @@ class Engine(Protocol):
         *,
         participants: bool,
         pool: bool = False,
-        columns: Mapping[str, str] | None = None,
+        **options: Unpack[ReadOptions],
     ) -> Counts:
         """Return the counts of the responses in files, as `spotball_core.counting.responses.read_counts` does."""
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from spotball_core.counting import signs
 from spotball_core.counting.counts import Counts
@@ -20,6 +20,8 @@ from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from spotball_core.io.cells import AnswerOptions
 
 PIECE_ROWS = 2_000_000
 """Approximate maximum number of rows of a piece, which consists of whole row groups of a Parquet file."""
@@ -93,7 +95,12 @@ class Counted:
 
 
 def count_piece(
-    piece: FilePiece, scenes: Sequence[Scene], *, participants: bool, columns: Mapping[str, str] | None = None
+    piece: FilePiece,
+    scenes: Sequence[Scene],
+    *,
+    participants: bool,
+    columns: Mapping[str, str] | None = None,
+    **options: Unpack[AnswerOptions],
 ) -> Counted:
     """Return the counts of a piece, or its error. This can run on any machine that has the file."""
     # Each machine runs as many of these workers as it has cores.
@@ -108,7 +115,7 @@ def count_piece(
         rows = open_source(path, columns=names)
         if piece.start is not None:
             rows = rows.slice(piece.start, piece.length)
-        counts, across, sums = read_part([Source(piece.path, path, rows)], scenes, participants=participants)
+        counts, across, sums = read_part([Source(piece.path, path, rows)], scenes, participants=participants, **options)
     except InputError as error:
         return Counted(piece.path, None, None, str(error))
     met = json.dumps(names.met if names else [])
@@ -173,6 +180,7 @@ class Gathered:
         participants: bool,
         pool: bool = False,
         columns: Mapping[str, str] | None = None,
+        **options: Unpack[AnswerOptions],
     ) -> Counts:
         """Return the sum of the counts of all pieces, with warnings about misread files.
 
@@ -183,13 +191,14 @@ class Gathered:
             OptionError: if `columns` names a column that is in no file, unless its user checks this.
             SpotballError: if a worker could not read a file that this process can read.
         """
+        from spotball_core.counting.misread import check_signs
         from spotball_core.counting.responses import read_counts
         from spotball_core.io.columns import ColumnNames
 
         names = ColumnNames.of(columns)
         if suspects := self.suspects(pool=pool):
             some = [file for file in files if str(file.absolute()) in suspects]
-            read_counts(some, scenes, participants=participants, pool=pool, columns=names)
+            read_counts(some, scenes, participants=participants, pool=pool, columns=names, **options)
         for error in self.errors.values():
             raise SpotballError(
                 f"a worker of the cluster could not read a file that this machine can read: {error}. "
@@ -199,10 +208,17 @@ class Gathered:
         names.readable(self._columns)
         if names is not columns:
             names.check()
-        return replace(self.counts(), warnings=self._warnings(files, scenes, participants, names))
+        warnings = self._warnings(files, scenes, participants, names, **options)
+        warnings = check_signs(warnings, accept_signs=options.get("accept_signs", False))
+        return replace(self.counts(), warnings=warnings)
 
     def _warnings(
-        self, files: Sequence[Path], scenes: Sequence[Scene], participants: bool, columns: Mapping[str, str]
+        self,
+        files: Sequence[Path],
+        scenes: Sequence[Scene],
+        participants: bool,
+        columns: Mapping[str, str],
+        **options: Unpack[AnswerOptions],
     ) -> tuple[Problem, ...]:
         """Return warnings about files that may have been misread; these files are read again in this process."""
         from spotball_core.counting.misread import warnings_of
@@ -218,7 +234,7 @@ class Gathered:
         if not some:
             return ()
         sources = sources_of([files[number] for number in some], columns=columns)
-        reader = Reader(sources, scenes, participants)
+        reader = Reader(sources, scenes, participants, **options)
         reader.counts()
         return warnings_of(reader, (sign.at(some.index(sign.source)) for sign in shown))
 

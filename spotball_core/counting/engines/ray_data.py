@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece, pieces_of
 from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
 from spotball_core.schema.scene import Scene
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
+
+if TYPE_CHECKING:
+    from spotball_core.io.columns import ReadOptions
 
 MOST_BLOCKS = 10_000
 """Maximum number of Ray blocks. If there are more pieces, several pieces share a block."""
@@ -42,7 +45,7 @@ class RayEngine:
         *,
         participants: bool,
         pool: bool = False,
-        columns: Mapping[str, str] | None = None,
+        **options: Unpack[ReadOptions],
     ) -> Counts:
         """Return the counts of the responses in files.
 
@@ -59,21 +62,22 @@ class RayEngine:
         pieces = list(pieces_of(files))
         gathered = Gathered(grid.rows, grid.cols)
         with connected(self.address, debug=self.debug):
-            parts = self._counted(pieces, scenes, participants, dict(columns or {}))
+            parts = self._counted(pieces, scenes, participants, options)
             for part in counted(parts, len(pieces), self.on_progress):
                 gathered.add(part)
-        return gathered.settled(files, scenes, participants=participants, pool=pool, columns=columns)
+        return gathered.settled(files, scenes, participants=participants, pool=pool, **options)
 
     def _counted(
-        self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool, columns: Mapping[str, str]
+        self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool, options: ReadOptions
     ) -> Iterator[Counted]:
         import ray
 
         shared: Sequence[Scene] = tuple(scenes)
         known = ray.put(shared)
+        options = {**options, "columns": dict(options.get("columns") or {})}
 
         def count(row: dict[str, Any]) -> dict[str, Any]:
-            part = count_piece(FilePiece(**row), ray.get(known), participants=participants, columns=columns)
+            part = count_piece(FilePiece(**row), ray.get(known), participants=participants, **options)
             return asdict(part)
 
         rows = [asdict(piece) for piece in pieces]

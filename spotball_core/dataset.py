@@ -13,6 +13,7 @@ from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.io.columns import ColumnNames, ReadOptions
 from spotball_core.io.dataset import response_files
+from spotball_core.io.plain_files import paths_of
 from spotball_core.schema.checks import path_of, whole_number
 from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import Images, ScorePolicy
@@ -25,7 +26,6 @@ from spotball_core.scoring.score import (
     chosen_policy,
     load_counts,
     needs_participants,
-    paths_of,
     score_counts,
 )
 from spotball_core.text.words import plural

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 Code = Literal[
     "ambiguous-name",
+    "assumed-format",
     "cannot-estimate",
     "changed-file",
     "conflicting-options",
@@ -95,6 +96,11 @@ EXPLANATIONS: dict[Code, Explanation] = {
         "A name fits several groups, files or scenes.",
         "'gemini' names 2 groups: gemini/base, gemini/cot. Pass one of these names",
         "Use one of the listed names.",
+    ),
+    "assumed-format": Explanation(
+        "A file is not in the usual format, but can be read in only one way. This is an error only with --strict.",
+        "p.csv:1: header: found fields separated by semicolons, expected commas. The file is read with semicolons",
+        "Check that the message is right. Save the file in the usual format to avoid the warning.",
     ),
     "cannot-estimate": Explanation(
         "The data does not determine the quantity: there are too few rows, a term does not vary, or no optimum exists.",

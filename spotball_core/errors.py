@@ -6,6 +6,7 @@ All of them derive from `SpotballError`. If one is raised, the command line prin
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -182,10 +183,11 @@ class Fault(NamedTuple):
 def unreadable_text(file: str, error: OSError | UnicodeDecodeError) -> Problem:
     """Return the problem that describes why a text file cannot be read."""
     if isinstance(error, UnicodeDecodeError):
-        actual = f"byte {error.object[error.start]:#04x}, which is not UTF-8"
-        return Problem(
-            "unreadable-file", file, None, "file", actual, "text in UTF-8", fix="Save the file as UTF-8 and retry"
-        )
+        byte = error.object[error.start]
+        encoding = "UTF-16" if error.object[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "Windows-1252 (Latin-1)"
+        actual = f"byte {byte:#04x}, which is not UTF-8 (probably {encoding})"
+        fix = "Save the file as UTF-8 and retry"
+        return Problem("unreadable-file", file, None, "file", actual, "text in UTF-8", fix=fix)
     code: Code = "missing-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
     return Problem(code, file, None, "file", str(error), "a readable text file")
 

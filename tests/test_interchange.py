@@ -332,7 +332,7 @@ class TestTypesOfColumns:
     def test_score_of_a_frame_with_cell_indices_raises_input_error_and_with_nan_counts_unparsed_responses(
         self, library: str, indices: list[Any]
     ) -> None:
-        with raises(InputError, "invalid-value:cell"):
+        with raises(InputError, "misread-answers:cell"):
             score(FRAMES[library]({"image": ["0", "1"], "cell": indices}), SCENES)
         missing = score(FRAMES[library]({"image": ["0", "1"], "cell": np.full(2, np.nan)}), SCENES, bootstrap=0)
         assert missing.groups[0].n_unparsed == 2
@@ -340,7 +340,7 @@ class TestTypesOfColumns:
     def test_score_of_a_parquet_file_with_cell_indices_raises_input_error(self, tmp_path: Path) -> None:
         path = tmp_path / "a.parquet"
         pl.DataFrame({"image": ["0", "1"], "cell": [None, 25]}).write_parquet(path)
-        with raises(InputError, "invalid-value:cell"):
+        with raises(InputError, "misread-answers:cell"):
             score(path, SCENES)
 
     @pytest.mark.parametrize("frame", [MIXED, TWICE, pd.Series(["C5"])], ids=["mixed", "twice", "column"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import Counts, answers
 from spotball_core.counting.signs import KEYS, OPTIONS, UNIT, Sign, of_cells, shown_by_cells, signs
+from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.cells import cell_at
@@ -63,7 +64,8 @@ def _described(reader: Reader, sign: Sign) -> Problem:
     option, value = OPTIONS.get(sign.name, ("", None))
     # An option that was given is the user's decision.
     if not option or reader.options.get(option) is not None:
-        return Problem("invalid-value", source.name, first[0], field, f"{what} ({shown})", expected)
+        code: Code = "assumed-format" if sign.name in ("renamed", "wrapped") else "invalid-value"
+        return Problem(code, source.name, first[0], field, f"{what} ({shown})", expected)
     flag = f"--{option.replace('_', '-')} {value}"
     fix = f"Add {flag} (in Python: {option}={value!r}), or --accept-signs to count them unchanged"
     return Problem("misread-answers", source.name, first[0], field, f"{what} ({shown})", expected, fix=fix)
@@ -106,8 +108,8 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
     unparsed = "These answers count as unparsed"
     texts = {
         "renamed": (
-            f"{n} of {of} image ids with a file extension",
-            f"ids as in the scenes file, such as '{image}'. The extensions are ignored",
+            f"{n} of {of} image ids with a folder, a file extension or .0",
+            f"ids as in the scenes file, such as '{image}'. They are read as these ids",
         ),
         "wrapped": (
             f"{n} of {of} cells in brackets or quotation marks, or after the word cell",

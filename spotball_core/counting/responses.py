@@ -23,7 +23,9 @@ from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plai
 from spotball_core.grid import Grid
 from spotball_core.io.cells import AnswerOptions, FirstIndex, PointScale, cell_at, in_pixels, located
 from spotball_core.io.frames import KEYS
+from spotball_core.io.image_ids import known_as
 from spotball_core.io.numbers import not_finite, not_whole
+from spotball_core.io.plain_files import paths_of, plain_files
 from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
 from spotball_core.schema.checks import scene_records
 from spotball_core.schema.record import NAME_RULE, UNNAMED
@@ -33,9 +35,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = ("human", "model", "baseline")
-
-EXTENSION = r"(?i)\.(jpe?g|png|webp|gif|bmp|tiff?)$"
-"""Extensions of image files, which ids may contain by mistake."""
 
 
 def read_counts(
@@ -92,11 +91,13 @@ def read_counts(
         [('1', 34, 1), ('2', None, 1), ('2', 34, 1), ('2', 44, 1)]
     """
     options = AnswerOptions(point_scale=point_scale, first_index=first_index, accept_signs=accept_signs)
-    reader = Reader(sources_of(responses, columns=columns), scenes, participants, **options)
-    counts = reader.counts()
-    if not pool:
-        reader.check_independent()
-    return replace(counts, warnings=check_signs(reader.warnings(), accept_signs=accept_signs))
+    with plain_files(paths_of(responses)) as plain:
+        reader = Reader(sources_of(plain.paths or responses, columns=columns), scenes, participants, **options)
+        counts = reader.counts()
+        if not pool:
+            reader.check_independent()
+        warnings = check_signs(reader.warnings(), accept_signs=accept_signs)
+    return replace(counts, warnings=plain.warnings(warnings))
 
 
 def read_part(
@@ -165,7 +166,7 @@ class Reader:
         self.options = options
         self.sources, self.known, self.grid = sources, scenes, common_grid(scenes)
         self.images = pl.Series([scene.image for scene in scenes], dtype=pl.String).unique()
-        self.with_extensions = False
+        self.aliases: dict[str, tuple[str | None, str]] = {}
         self.rows = self.rows_of(range(len(sources)))
         self.columns = self.rows.collect_schema().names()
         self.keys = [*KEYS, *(["participant"] if participants else [])]
@@ -193,7 +194,8 @@ class Reader:
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
         spelt = pl.concat(of, how="diagonal_relaxed")
         ids = spelt["image"].str.strip_chars().drop_nulls()
-        self.with_extensions = bool((~ids.is_in(self.images.implode()) & ids.str.contains(EXTENSION)).any())
+        unknown = ids.filter(~ids.is_in(self.images.implode())).unique()
+        self.aliases = known_as(unknown, self.known) if len(unknown) else {}
         self.grouped_rows = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
         self.grouped_rows = self.located(self.grouped_rows)
         frames: dict[str, pl.DataFrame] = {}
@@ -244,7 +246,7 @@ class Reader:
         """Return the sums of `signs` that show whether sources were misread."""
         import polars as pl
 
-        renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.with_extensions else pl.lit(0)
+        renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.aliases else pl.lit(0)
         cells = self.grouped_rows.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
         tables = [signs.of_cells(cells, self.known, self.grid)]
         if points is not None:
@@ -323,22 +325,17 @@ class Reader:
         respondent = pl.coalesce("respondent", stem)
         names = [*self.keys, *(["participant"] if "participant" in columns and "participant" not in self.keys else [])]
         rows = rows.with_columns(key(name).alias(name) for name in names)
-        if self.with_extensions:
-            rows = rows.with_columns(_given="image").with_columns(image=self._without_extension())
+        if self.aliases:
+            sports = {given: sport for given, (sport, _) in self.aliases.items() if sport is not None}
+            images = {given: image for given, (_, image) in self.aliases.items()}
+            sport = pl.coalesce("sport", pl.col("image").replace_strict(sports, default=None, return_dtype=pl.String))
+            rows = rows.with_columns(_given="image", image=pl.col("image").replace(images), sport=sport)
         return rows.with_columns(
             sport=pl.coalesce("sport", _of_image(self.sport_of)),
             respondent=respondent,
             prompt=pl.coalesce("prompt", pl.lit("base")),
             kind=pl.coalesce("kind", pl.when(respondent == "human").then(pl.lit("human")), pl.lit("model")),
         )
-
-    def _without_extension(self) -> pl.Expr:
-        """Return an expression: the image's id, without a file extension if the scenes have only that id."""
-        import polars as pl
-
-        stem = pl.col("image").str.replace(EXTENSION, "")
-        extended = ~pl.col("image").is_in(self.images.implode()) & stem.is_in(self.images.implode())
-        return pl.when(extended).then(stem).otherwise("image")
 
     def _problem(self, rows: pl.LazyFrame) -> pl.Expr:
         """Return an expression: the row's first problem (code, field, found and expected, as one text), or null."""
@@ -402,7 +399,7 @@ class Reader:
                     "missing-value",
                 )
                 wrong = not_whole(one) if one in ("row", "col") else not_finite(one)
-                kind = "a whole number" if one in ("row", "col") else "a number of pixels"
+                kind = "a whole number" if one in ("row", "col") else "a number. Remove units, such as px"
                 check(wrong, one, pl.format("'{}'", pl.col(one)), kind)
         return pl.coalesce(checks)
 

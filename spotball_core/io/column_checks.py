@@ -11,9 +11,6 @@ from spotball_core.io.columns import NAMES, ColumnNames, likely_column
 MAX_COLUMNS = 2000
 """Maximum number of columns. A file with more does not contain responses, and checking it would take minutes."""
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""Separators other than commas, with their names for messages."""
-
 
 def check_header(name: str, columns: Sequence[str]) -> None:
     """Raise InputError if the columns of a table show that it is of another format, or has too many columns."""
@@ -23,11 +20,9 @@ def check_header(name: str, columns: Sequence[str]) -> None:
         )
     if len(columns) != 1:
         return
-    if separator := next((sign for sign in _SEPARATORS if sign in columns[0]), None):
+    if "|" in columns[0]:
         expected = "fields separated by commas. Save the file with commas between the fields"
-        raise InputError(
-            [Problem("wrong-file", name, 1, "header", f"fields separated by {_SEPARATORS[separator]}", expected)]
-        )
+        raise InputError([Problem("wrong-file", name, 1, "header", "fields separated by bars", expected)])
     if columns[0].startswith("PK\x03\x04"):
         expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
         raise InputError([Problem("unreadable-file", name, None, "file", "an Excel or zip file", expected)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from spotball_core.errors import OptionError, did_you_mean, unknown_name
+from spotball_core.errors import OptionError, Problem, did_you_mean, unknown_name
 from spotball_core.io.cells import AnswerOptions
 from spotball_core.io.frames import COLUMNS
 
@@ -36,6 +36,12 @@ _USUAL = {
 }
 """Names that tables of other tools use for these columns, the most common first."""
 
+REPLIES = (
+    *("response", "reply", "output", "raw", "raw_output", "raw_response", "raw_reply", "completion", "text"),
+    *("generated_text", "generation", "content", "message", "model_output", "filtered_resps", "resps"),
+)
+"""Names that tables of other tools use for a column of whole replies."""
+
 _WORDS = {
     "image": ("image", "img", "picture", "photo", "filename"),
     "cell": ("cell", "prediction", "pred", "predicted", "answer", "guess", "label", "gold", "gt", "truth"),
@@ -51,6 +57,9 @@ class ColumnNames(Mapping[str, str]):
 
     Args:
         names: the table's name of a column, by the reader's name, such as `{"image": "image_id"}`.
+
+    Attributes:
+        assumed: warnings about the format of tables that have these columns.
 
     Raises:
         OptionError: if `names` is not a mapping of texts, one of its keys is not in `NAMES`, or two columns have the
@@ -81,6 +90,7 @@ class ColumnNames(Mapping[str, str]):
                 )
         self._names = dict(names)
         self._met: dict[str, None] = {}
+        self.assumed: list[Problem] = []
         theirs_of = list(self._names.values())
         if twice := [theirs for theirs in theirs_of if theirs_of.count(theirs) > 1]:
             both = ", ".join(ours for ours, theirs in self._names.items() if theirs == twice[0])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
-from spotball_core.io.compressed import plain_ending
+from spotball_core.io.plain_files import plain_ending
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene

@@ -26,7 +26,7 @@ from spotball_core.errors import (
 )
 from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
 from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
-from spotball_core.io.columns import ANSWERS, ColumnNames
+from spotball_core.io.columns import ANSWERS, REPLIES, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS, KEYS
 from spotball_core.io.records import Records, json_records, records_of_answers, table_of_records
@@ -436,7 +436,11 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
             wrong(second, f"a column {first} without a column {second}", f"both columns. Add the column {second}")
     if no_answer:
         expected = "one of the columns `cell`, `probabilities`, `x` and `y`, or `row` and `col`"
-        wrong("cell", f"the columns {listed}", expected, option or "Rename the column that contains the answers")
+        fix = option or "Rename the column that contains the answers"
+        if reply := next((column for column in given if column.strip().lower() in REPLIES), None):
+            cells = f" If it contains cells, add --columns cell={reply}" if option else ""
+            fix = f"Extract the cells from the replies: spotball parse {name} --reply {reply}.{cells}"
+        wrong("cell", f"the columns {listed}", expected, fix)
     if problems:
         raise InputError(problems)
 
@@ -543,8 +547,6 @@ def _broken(code: Code, path: Path, actual: str, expected: str, fix: str = "") -
 def _fix_of_ending(path: Path) -> str:
     if path.suffix.lower() in (".xlsx", ".xls", ".ods"):
         return "Save the spreadsheet as CSV and retry"
-    if path.suffix == ".tsv":
-        return "Save the table as CSV, with commas between the fields, and retry"
     if path.suffix in (".zip", ".gz", ".zst", ".bz2"):
         return "Unpack the file and retry"
     return "Save the responses as CSV or JSON Lines. If the file already has one of these formats, rename it"

@@ -12,7 +12,7 @@ from spotball_core.grid import Grid
 from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
 from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
 from spotball_core.io.columns import BALL, NAMES, TRUTH, ColumnNames
-from spotball_core.io.compressed import plain_files
+from spotball_core.io.plain_files import plain_files
 from spotball_core.io.records import Records, check_entries, json_table
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import JSON, JSON_LINES, check_file, line_numbers, read_json_lines, reading, scan_csv
@@ -86,7 +86,9 @@ def scenes_of(
     names = ColumnNames.of(columns)
     grid = Grid.standard() if grid is None else grid
     if isinstance(source, (str, Path)):
-        with plain_files([Path(source)]) as (path,):
+        with plain_files([Path(source)]) as plain:
+            (path,) = plain.paths
+            names.assumed += plain.assumed
             if _has_scenes(path):
                 return read_scenes(path)
             with reading(path):

@@ -119,11 +119,11 @@ def example_rationales(
     """
     import polars as pl
 
-    from spotball_core.io.compressed import plain_files
+    from spotball_core.io.plain_files import plain_files
     from spotball_core.io.sources import COUNTS_ENDING, sources_of
 
-    with plain_files([path for file in files if (path := Path(file)).suffix != COUNTS_ENDING]) as paths:
-        sources = sources_of(paths, (COLUMN,), columns) if paths else []
+    with plain_files([path for file in files if (path := Path(file)).suffix != COUNTS_ENDING]) as plain:
+        sources = sources_of(plain.paths, (COLUMN,), columns) if plain.paths else []
         # Read the responses a second time only if there are rationales.
         with_words = [source for source in sources if COLUMN in source.frame.collect_schema()]
         read = _read(with_words, scenes, **options) if with_words else None

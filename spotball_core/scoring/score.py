@@ -17,6 +17,7 @@ from spotball_core.counting.counts import Counts
 from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.interchange import ArrowFrame, PolarsDataset
+from spotball_core.io.plain_files import paths_of
 from spotball_core.schema.faults import expected_of
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
@@ -229,6 +230,8 @@ def load_counts(
     else:
         counts = read_counts(data, known, participants=participants, columns=columns, **options)
     columns.check()
+    if columns.assumed:
+        counts = replace(counts, warnings=(*columns.assumed, *counts.warnings))
     if counts.table.is_empty():
         raise OptionError("there are no responses to score. Add at least one", code="no-data")
     shared = common_grid(known)
@@ -241,14 +244,6 @@ def load_counts(
     if strict and counts.warnings:
         raise InputError(counts.warnings)
     return counts, known
-
-
-def paths_of(data: object) -> list[Path]:
-    """Return the paths in an argument that may be a path or a list of paths; empty if it is anything else."""
-    items = [data] if isinstance(data, (str, Path)) else data
-    if isinstance(items, list | tuple) and all(isinstance(item, (str, Path)) for item in items):
-        return [Path(item) for item in items]
-    return []
 
 
 def _scenes(
@@ -319,7 +314,6 @@ def _counted(
     from spotball_core.counting.parse_record import read_parse_policies
     from spotball_core.counting.pooling import check_counts
     from spotball_core.counting.responses import read_counts
-    from spotball_core.io.compressed import as_given, plain_files
     from spotball_core.io.sources import COUNTS_ENDING
 
     rows = [file for file in files if file.suffix != COUNTS_ENDING]
@@ -327,10 +321,8 @@ def _counted(
     parts = []
     if rows:
         policies = read_parse_policies(rows)
-        with plain_files(rows) as plain:
-            counts = (engine or read_counts)(plain, scenes, participants=participants, pool=pool, **options)
-        warnings = as_given(counts.warnings, rows, plain)
-        parts.append(replace(counts, parse_policies=policies, warnings=warnings))
+        counts = (engine or read_counts)(rows, scenes, participants=participants, pool=pool, **options)
+        parts.append(replace(counts, parse_policies=policies))
     if counted:
         counts = merged((read_counts_file(file) for file in counted), participants=participants)
         parts.append(replace(counts, warnings=warnings_of_counts(counts, scenes, counted)))

@@ -11,8 +11,8 @@ from typing import Any
 
 from spotball_core.counting.parse_record import record_of
 from spotball_core.errors import InputError, Problem
-from spotball_core.io.compressed import plain_ending
 from spotball_core.io.dataset import SCENES
+from spotball_core.io.plain_files import plain_ending
 from spotball_core.io.scenes import read_scenes
 from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene

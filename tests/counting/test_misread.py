@@ -96,6 +96,7 @@ MISREAD: dict[str, list[Row]] = {
         {"image": row["image"], "cell": f"{'ABCDEFGHIJ'[row['col'] - 1]}{row['row']}"} for row in right(KNOWN, "row")
     ],
     "wrapped": changed("cell", lambda row, n: {"cell": WRAPPERS[n % len(WRAPPERS)].format(row["cell"])}),
+    "pandas": changed("cell", lambda row, _: {"image": f"{row['image']}.0"}),
     "file extensions": changed("cell", lambda row, _: {"image": f"{row['image']}.JPG"}),
 }
 """For each fault, the rows of a file with this fault."""
@@ -130,10 +131,15 @@ WARNED: dict[str, tuple[str, str, str]] = {
     "row and col swapped": ("row, col", "40 answers that agree much better", "Swap the two values"),
     "labels swapped": ("cell", "40 answers that agree much better", "Swap the two values"),
     "wrapped": ("cell", "35 of 40 cells in brackets or quotation marks", "What is around them is ignored"),
+    "pandas": (
+        "image",
+        "40 of 40 image ids with a folder, a file extension or .0 (line ",
+        "They are read as these ids",
+    ),
     "file extensions": (
         "image",
-        "40 of 40 image ids with a file extension (line ",
-        "ids as in the scenes file, such as '100'. The extensions are ignored",
+        "40 of 40 image ids with a folder, a file extension or .0 (line ",
+        "ids as in the scenes file, such as '100'. They are read as these ids",
     ),
 }
 """The field of the warning about each fault, the start of what was found, and the fix."""
@@ -233,9 +239,21 @@ class TestSignsOfMisreading:
         assert "swapped" in warning.found
         assert warning.line == 42
 
-    def test_read_counts_ignores_file_extensions_of_image_ids(self, tmp_path: Path) -> None:
-        path = write_csv(tmp_path / "m.csv", MISREAD["file extensions"])
-        assert read_counts(path, KNOWN) == read_counts(write_csv(tmp_path / "m.csv", right(KNOWN, "cell")), KNOWN)
+    @pytest.mark.parametrize("spelling", ["{}.JPG", "{}.0", "images/soccer/{}.jpg", "./{}.jpg", r"C:\soccer\{}.png"])
+    def test_read_counts_reads_image_ids_with_folders_and_extensions_as_ids(self, spelling: str) -> None:
+        known = [*KNOWN, *(scene(one.image, "tennis") for one in KNOWN)]
+        rows = [{**row, "image": spelling.format(row["image"])} for row in right(KNOWN, "cell")]
+        names_sport = "soccer" in spelling
+        counts = read_counts(frame(rows), known if names_sport else KNOWN)
+        assert counts == read_counts(frame([{**row, "sport": "soccer"} for row in right(KNOWN, "cell")]), known)
+        assert [warning.code for warning in counts.warnings] == ["assumed-format"]
+
+    def test_read_counts_reads_the_ends_of_the_paths_of_images_if_they_are_unique(self) -> None:
+        known = [scene("1", path="frames/a/0001.jpg"), scene("2", path="frames/b/0001.jpg"), scene("3", path="c/7.jpg")]
+        rows = [{"image": name, "cell": "D5"} for name in ("a/0001.jpg", "/data/frames/b/0001.jpg", "7.jpg")]
+        assert sorted(read_counts(frame(rows), known).table["image"]) == ["1", "2", "3"]
+        with raises(InputError, "unknown-image:image:1"):
+            read_counts(frame([{"image": "0001.jpg", "cell": "D5"}]), known)
 
     def test_read_counts_keeps_extensions_of_scene_ids_and_ignores_others_when_finding_repeated_samples(self) -> None:
         known, row = [*KNOWN, scene("100.jpg", "basketball")], {"image": "100.jpg", "cell": "D5"}

@@ -53,6 +53,15 @@ def test_read_trials_with_stimuli_needs_only_the_columns_stimulus_id_and_choice(
     assert trials.n_checks == 1
 
 
+def test_read_trials_reads_choices_in_any_case_unless_objects_differ_only_in_case(tmp_path: Path) -> None:
+    rows = [f"m,{n},1,,front,1,cup+Pen+pen,cup,,{choice}" for n, choice in enumerate(("CUP ", "Cup", "cup", "pen"))]
+    frame = read_trials(written(tmp_path, HEADER, *rows)).frame
+    assert frame["choice"].to_list() == [0, 0, 0, 2]
+    assert frame["stimulus_id"].to_list() == ["0", "1", "2", "3"]
+    ambiguous = written(tmp_path, HEADER, "m,0,1,,front,1,cup+Pen+pen,cup,,PEN")
+    assert problems(ambiguous) == [("invalid-value", 2, "choice", "'PEN'")]
+
+
 def test_write_trials_and_read_trials_round_trip_keeps_the_trials_and_digest(tmp_path: Path) -> None:
     design = factorial_design()
     trials = simulate(Observer("coin", lapse=0.2), design, prompts=3)

@@ -354,7 +354,7 @@ def test_scenes_of_a_table_that_repeats_an_image_raises_an_error_that_names_both
         ("image,cell,sample", ["sample"], None),
         ("image,cell,hieght", ["hieght"], "height=hieght"),
         ("image,cell,cell", ["cell"], None),
-        ("image;cell", ["header"], None),
+        ("image|cell", ["header"], None),
     ],
 )
 def test_scenes_of_a_table_with_wrong_columns_names_them_and_suggests_a_likely_columns_option(

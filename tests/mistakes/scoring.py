@@ -22,10 +22,11 @@ misspelled key in JSON Lines | score p.jsonl --scenes data/scenes.jsonl --bootst
     unknown-column | found an unknown column | p.jsonl:2: promt | Rename the unknown column to prompt
     file p.jsonl {"image":"1","cell":"D5","prompt":"cue"}\n{"image":"2","cell":"D5","promt":"cue"}\n
 semicolons between fields | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    wrong-file | found fields separated by semicolons | p.csv:1 | Save the file with commas
-    file p.csv image;cell\n1;D5\n
+    - | found fields separated by semicolons | p.csv:1: header | read with semicolons
+    file p.csv image;cell\n1;D5\n | status 0
 tabs between fields | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    wrong-file | found fields separated by tabs | p.csv:1 | Save the file with commas | file p.csv image\tcell\n1\tD5\n
+    - | found fields separated by tabs | p.csv:1: header | read with tabs
+    file p.csv image\tcell\n1\tD5\n | status 0
 row without a column | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     missing-column | found a column row without a column col | p.csv: col | Add the column col
     file p.csv image,row\n1,3\n
@@ -71,9 +72,10 @@ a misspelled file | score prediction.csv --scenes data/scenes.jsonl
     missing-file | found no such file | prediction.csv | Did you mean 'predictions.csv'?
     file predictions.csv image,cell\n1,D5\n2,D5\n3,D5\n
 Latin-1 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    unreadable-file | found byte 0xf6, which is not UTF-8 | p.csv:2 | Save the file as UTF-8 | file p.csv @Latin-1
+    unreadable-file | found byte 0xf6, which is not UTF-8 (probably Windows-1252 | p.csv:2 | Save the file as UTF-8
+    file p.csv @Latin-1
 UTF-16 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    unreadable-file | which is not UTF-8 | p.csv:1 | Save the file as UTF-8 | file p.csv @UTF-16
+    - | found text in UTF-16 | p.csv:1: file | It is read as UTF-16 | file p.csv @UTF-16 | status 0
 a folder without responses | score photos
     wrong-folder | found no responses file | photos: folder | Name a dataset folder or a responses file
     file photos/1.jpg x
@@ -84,6 +86,11 @@ the same dataset twice | score data data
 indices of cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     misread-answers | found whole numbers in 3 of 3 cells | p.csv:2: cell | Add --first-index 0
     file p.csv image,cell\n1,7\n2,14\n3,21\n
+a number with a unit | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    invalid-value | found '380px' | p.csv:2: x | Remove units, such as px | file p.csv image,x,y\n1,380px,220px\n
+whole replies in a column of another tool | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    missing-column | found the columns image, response | p.csv: cell | spotball parse p.csv --reply response
+    file p.csv image,response\n1,The ball is in D5\n
 free text as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
     file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n | status 0
@@ -130,12 +137,12 @@ percentages | score p.jsonl --scenes data/scenes.jsonl --bootstrap 0
 unknown images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     unknown-image | found '99'; '98' | p.csv:3: image | Use the ids of the scenes file
     file p.csv image,cell\n1,D5\n99,D5\n98,D5\n
-paths as images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    unknown-image | found 'images/soccer/1.jpg' | p.csv:2: image | such as '1'. Use the ids of the scenes file
-    file p.csv image,cell\nimages/soccer/1.jpg,D5\n
+paths of unknown images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    unknown-image | found 'images/soccer/9.jpg' | p.csv:2: image | such as '1'. Use the ids of the scenes file
+    file p.csv image,cell\nimages/soccer/9.jpg,D5\n
 file names as images | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | image ids with a file extension | p.csv:2: image
-    expected ids as in the scenes file, such as '1'. The extensions are ignored
+    - | image ids with a folder, a file extension or .0 | p.csv:2: image
+    expected ids as in the scenes file, such as '1'. They are read
     file p.csv image,cell\n1.jpg,D5\n2.jpg,D5\n | status 0
 an unknown sport | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     unknown-image | found '1' of football | p.csv:2: image

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -55,17 +55,20 @@ class RayEngine:
             SpotballError: if Ray fails, or if a worker cannot read a file that this process can read.
         """
         from spotball_core.counting.responses import common_grid
+        from spotball_core.io.plain_files import plain_files
         from spotball_core.io.sources import check_each_once
 
         check_each_once(files)
         grid = common_grid(scenes)
-        pieces = list(pieces_of(files))
         gathered = Gathered(grid.rows, grid.cols)
-        with connected(self.address, debug=self.debug):
-            parts = self._counted(pieces, scenes, participants, options)
-            for part in counted(parts, len(pieces), self.on_progress):
-                gathered.add(part)
-        return gathered.settled(files, scenes, participants=participants, pool=pool, **options)
+        with plain_files(files) as plain:
+            pieces = list(pieces_of(plain.paths))
+            with connected(self.address, debug=self.debug):
+                parts = self._counted(pieces, scenes, participants, options)
+                for part in counted(parts, len(pieces), self.on_progress):
+                    gathered.add(part)
+            counts = gathered.settled(plain.paths, scenes, participants=participants, pool=pool, **options)
+        return replace(counts, warnings=plain.warnings(counts.warnings))
 
     def _counted(
         self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool, options: ReadOptions

@@ -227,6 +227,7 @@ def _check_answers(rows: Rows) -> None:
 
     check_yes_no(rows, "attention_check")
     rows.names(("respondent", "prompt_id", "participant"))
+    _spell_as_objects(rows)
     objects = pl.col("objects").str.split(SEPARATOR)
     unknown_choice = pl.col("choice").is_not_null() & ~objects.list.contains(pl.col("choice")).fill_null(False)
     expected = pl.format("one of {}, or an empty cell if no choice could be matched", objects.list.join(", "))
@@ -234,6 +235,20 @@ def _check_answers(rows: Rows) -> None:
     seconds = pl.col("response_time").cast(pl.Float64, strict=False)
     wrong = pl.col("response_time").is_not_null() & ~((seconds >= 0) & seconds.is_finite()).fill_null(False)
     rows.check(wrong, "response_time", quoted("response_time"), "seconds, at least 0")
+
+
+def _spell_as_objects(rows: Rows) -> None:
+    """Write each choice in upper and lower case as the object that it names."""
+    import polars as pl
+
+    names = rows.frame.select("objects").unique().with_columns(_object=pl.col("objects").str.split(SEPARATOR))
+    names = names.explode("_object").with_columns(_spelling=pl.col("_object").str.to_lowercase())
+    # Objects that differ only in case keep their spelling.
+    names = names.filter(pl.struct("objects", "_spelling").is_duplicated().not_())
+    spelling = pl.col("choice").str.to_lowercase()
+    frame = rows.frame.with_columns(_spelling=spelling)
+    frame = frame.join(names, on=["objects", "_spelling"], how="left", maintain_order="left")
+    rows.frame = frame.with_columns(choice=pl.coalesce("_object", "choice")).drop("_object", "_spelling")
 
 
 def _filled(rows: Rows) -> None:

@@ -23,6 +23,7 @@ from spotball_core.scoring.groups import Part, Scoring
 from spotball_core.scoring.score import (
     PolicyName,
     Scenes,
+    chosen_metrics,
     chosen_policy,
     load_counts,
     needs_participants,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from spotball_core.counting.engines import Engine
     from spotball_core.cues.explanation_record import CueReport
     from spotball_core.cues.thresholds import ThresholdSurface
-    from spotball_core.io.cells import FirstIndex, PointScale
+    from spotball_core.io.answer_options import FirstIndex, PointScale
     from spotball_core.io.sources import Responses
     from spotball_core.report.numbers.records import PageReport
 
@@ -167,6 +168,7 @@ class Dataset:
         bootstrap: int | None = None,
         seed: int | None = None,
         ceiling: bool = False,
+        metrics: Iterable[str] | None = None,
     ) -> ScoreReport:
         """Compute every metric for every group, with confidence intervals and a signature.
 
@@ -182,6 +184,7 @@ class Dataset:
             bootstrap: number of resamples (default 1000); 0 for no intervals.
             seed: seed of the resamples (default 0).
             ceiling: whether to add the noise ceiling: how close a respondent can get to the people of the reference.
+            metrics: keys of the metrics to compute, such as `["accuracy"]`. Default: all.
 
         Raises:
             OptionError: for unusable choices.
@@ -198,7 +201,7 @@ class Dataset:
         )
         # Sums over participants in another order would differ in the last bit from those of counts without them.
         counts = self.counts if needs_participants(chosen, ceiling=ceiling) else self._pooled
-        return score_counts(counts, self.scenes, chosen, ceiling=ceiling)
+        return score_counts(counts, self.scenes, chosen, ceiling=ceiling, metrics=chosen_metrics(metrics))
 
     def compare(
         self,

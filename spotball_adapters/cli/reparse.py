@@ -11,7 +11,7 @@ from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.counting.parse_record import ParsePolicy
 from spotball_core.errors import OptionError
-from spotball_core.io.cells import PointScale
+from spotball_core.io.answer_options import PointScale
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 

@@ -17,7 +17,7 @@ from spotball_adapters.replies.strict import parse_strictly
 from spotball_core.counting.parse_record import PARSE_POLICIES, ParsePolicy
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from spotball_core.io.cells import PointScale
+from spotball_core.io.answer_options import PointScale
 
 __all__ = ["DEFAULT_POLICY", "POLICIES", "PROBLEMS", "ParsePolicy", "Parsed", "Problem", "parse_reply"]
 

@@ -14,7 +14,7 @@ from spotball_adapters.replies.result import Parsed, parsed
 from spotball_adapters.replies.turns import first_turn, of_first_turn
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
-from spotball_core.io.cells import POINT_SIZES, PointScale
+from spotball_core.io.answer_options import POINT_SIZES, PointScale
 
 PointAnswer = Literal["point", "box"]
 

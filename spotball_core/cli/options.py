@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.counting.engines import EngineName
-from spotball_core.io.cells import PointScale
+from spotball_core.io.answer_options import PointScale
 
 Paths = Annotated[
     list[Path],

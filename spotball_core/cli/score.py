@@ -116,10 +116,17 @@ def score(
     """
     from spotball_core.cli.tables import table_arguments
     from spotball_core.scoring import tables
-    from spotball_core.scoring.score import score as score_responses
-    from spotball_core.scoring.summary import default_text
+    from spotball_core.scoring.score import chosen_metrics, score as score_responses
+    from spotball_core.scoring.summary import COLUMNS, default_text
 
     tell = teller(quiet)
+    format = format_for(format, out)
+    is_summary = format is Format.table and out is None and not (full or metrics or sport or ceiling)
+    # Compute only what is printed.
+    wanted = tuple(COLUMNS) if is_summary else None
+    if metrics is not None:
+        names = [name.strip() for name in metrics.split(",") if name.strip()]
+        wanted = chosen_metrics(names or [metrics], "--metrics")
     arguments = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
         report = score_responses(
@@ -135,12 +142,12 @@ def score(
             bootstrap=bootstrap,
             seed=seed,
             ceiling=ceiling,
+            metrics=wanted,
             engine=counting,
             pool=pool,
             strict=strict,
         )
-    report = _selected(report, sport, metrics)
-    format = format_for(format, out)
+    report = _selected(report, sport)
     if format is Format.json:
         text = report.model_dump_json(indent=1) + "\n"
     elif format is Format.csv:
@@ -149,7 +156,7 @@ def score(
         text = tables.to_markdown(report)
     elif format is Format.latex:
         text = tables.to_latex(report)
-    elif out is None and not (full or metrics or sport):
+    elif is_summary:
         text = default_text(report, to_terminal=True)
     else:
         text = tables.to_text(report, to_terminal=out is None)
@@ -159,25 +166,15 @@ def score(
     deliver(text, out, tell, styled=format is Format.table)
 
 
-def _selected(report: ScoreReport, sport: str | None, metrics: str | None) -> ScoreReport:
-    """Keep one sport and some metrics of a report."""
-    from spotball_core.metrics.registry import METRICS
-
-    groups = report.groups
-    if sport is not None:
-        groups = tuple(group for group in groups if group.sport == sport)
-        if not groups:
-            known = sorted({str(group.sport) for group in report.groups})
-            raise OptionError(unknown_name("sport", sport, known), code="unknown-name", field="--sport")
-    ceilings = tuple(ceiling for ceiling in report.ceilings if sport in (None, ceiling.sport))
-    if metrics is not None:
-        names = [name.strip() for name in metrics.split(",") if name.strip()]
-        if unknown := [name for name in names if name not in METRICS] or ([] if names else [metrics]):
-            raise OptionError(unknown_name("metric", unknown[0], METRICS), code="unknown-name", field="--metrics")
-        groups = tuple(
-            group.model_copy(update={"metrics": {key: value for key, value in group.metrics.items() if key in names}})
-            for group in groups
-        )
+def _selected(report: ScoreReport, sport: str | None) -> ScoreReport:
+    """Keep one sport of a report."""
+    if sport is None:
+        return report
+    groups = tuple(group for group in report.groups if group.sport == sport)
+    if not groups:
+        known = sorted({str(group.sport) for group in report.groups})
+        raise OptionError(unknown_name("sport", sport, known), code="unknown-name", field="--sport")
+    ceilings = tuple(ceiling for ceiling in report.ceilings if ceiling.sport == sport)
     return report.model_copy(update={"groups": groups, "ceilings": ceilings})
 
 

@@ -12,7 +12,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.columns import ColumnNames, ReadOptions
 
 if TYPE_CHECKING:
-    from spotball_core.io.cells import FirstIndex, PointScale
+    from spotball_core.io.answer_options import FirstIndex, PointScale
 
 _PAIR = re.compile(r"([1-9]\d*)\s*[xX×]\s*([1-9]\d*)")
 

@@ -21,7 +21,8 @@ from spotball_core.counting.pooling import check_independent, given_by, nameless
 from spotball_core.error_codes import Code
 from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
-from spotball_core.io.cells import AnswerOptions, FirstIndex, PointScale, cell_at, in_pixels, located
+from spotball_core.io.answer_options import AnswerOptions, FirstIndex, PointScale
+from spotball_core.io.cells import cell_at, in_pixels, located
 from spotball_core.io.frames import KEYS
 from spotball_core.io.image_ids import known_as
 from spotball_core.io.numbers import not_finite, not_whole

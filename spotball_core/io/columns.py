@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from spotball_core.errors import OptionError, Problem, did_you_mean, unknown_name
-from spotball_core.io.cells import AnswerOptions
+from spotball_core.io.answer_options import AnswerOptions
 from spotball_core.io.frames import COLUMNS
 
 ANSWERS = ("cell", "x", "y", "row", "col", "probabilities")

@@ -15,7 +15,7 @@ from spotball_core.schema.scene import Scene
 if TYPE_CHECKING:
     import polars as pl
 
-    from spotball_core.io.cells import AnswerOptions
+    from spotball_core.io.answer_options import AnswerOptions
     from spotball_core.io.sources import Source
     from spotball_core.schema.response import PredictionDistribution, Response
 

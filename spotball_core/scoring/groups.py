@@ -61,10 +61,18 @@ class Scoring:
         arrays: the scenes as arrays.
         groups: the scored groups: people first, then models, then baselines.
         policy: the choices that affect the numbers.
+        keys: keys of the metrics that `score` and `report` compute. Default: all.
     """
 
-    def __init__(self, counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy) -> None:
+    def __init__(
+        self,
+        counts: Counts,
+        scenes: Sequence[Scene],
+        policy: ScorePolicy,
+        metrics: Iterable[str] | None = None,
+    ) -> None:
         self.counts: Counts = counts
+        self.keys: tuple[str, ...] = tuple(METRICS if metrics is None else metrics)
         self.policy: ScorePolicy = policy
         self.arrays: SceneArrays = SceneArrays(scenes, tau=policy.tau, theta=policy.theta)
         self.table: pl.DataFrame = self._located()
@@ -193,7 +201,7 @@ class Scoring:
         scores: Sequence[GroupScore] | None = None,
         image_sets: tuple[ImageSet, ...] | None = None,
     ) -> ScoreReport:
-        """Compute every metric of every group and return the report.
+        """Compute the metrics of every group and return the report.
 
         Args:
             ceilings: noise ceilings of the sports, if they were requested.
@@ -209,7 +217,7 @@ class Scoring:
             warnings=(
                 *map(str, self.counts.warnings),
                 *self._warnings(),
-                *_uneven_samples(groups),
+                *self._uneven_samples(),
                 *_mixed_outlines(self.arrays.scenes),
             ),
             groups=groups,
@@ -217,11 +225,27 @@ class Scoring:
             image_sets=self.image_sets() if image_sets is None else image_sets,
         )
 
+    def _uneven_samples(self) -> Iterator[str]:
+        """Warn about each sport whose groups differ in their numbers of responses, which affect some metrics."""
+        for sport in dict.fromkeys(group.sport for group in self.groups):
+            sizes = [size for group in self.groups if group.sport == sport and (size := self._responses(group))]
+            if sizes and max(sizes) > UNEVEN * min(sizes):
+                yield (
+                    f"{sport_prefix(sport)}the number of responses per image ranges from {min(sizes):g} to "
+                    f"{max(sizes):g}, which affects some metrics. Compare groups by their matched versions, such as "
+                    "`wasserstein_matched`"
+                )
+
+    def _responses(self, group: Group) -> float:
+        """Return a group's median number of parsed responses per image, over the images it is scored on."""
+        scenes = self.images(group)
+        return float(np.median(self._dense(self._rows(group), scenes)[0].sum(axis=-1))) if scenes else 0.0
+
     def score(self, group: Group) -> tuple[GroupScore, dict[str, Draws]]:
-        """Compute every metric of a group. Return the score, and the bootstrap resamples by metric key."""
+        """Compute the metrics of a group. Return the score, and the bootstrap resamples by metric key."""
         estimator = self.estimator(group)
         mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
-        metrics, draws = estimator.estimates_with_draws(METRICS.values())
+        metrics, draws = estimator.estimates_with_draws(METRICS[key] for key in self.keys)
         score = GroupScore(
             sport=group.sport,
             respondent=group.respondent,
@@ -276,7 +300,8 @@ class Scoring:
         )
         policy = self.policy.model_copy(update={"bootstrap": 0})
         estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
-        metrics = [m for m in METRICS.values() if not m.by_size and ("reference" in m.needs or not m.is_matched)]
+        chosen = (METRICS[key] for key in self.keys)
+        metrics = [m for m in chosen if not m.by_size and ("reference" in m.needs or not m.is_matched)]
         values = estimator.estimates(metrics)
         return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
 
@@ -380,20 +405,6 @@ def _mixed_outlines(scenes: Sequence[Scene]) -> Iterator[str]:
             f"only {n_outlines:,} of {n_players:,} players have an outline, so `near_player_rate` and `overlap_rate` "
             "mix outlines and boxes. Add the missing outlines to the scenes, or remove all"
         )
-
-
-def _uneven_samples(groups: Sequence[GroupScore]) -> Iterator[str]:
-    """Warn about each sport whose groups differ in their numbers of responses, which affect some metrics."""
-    by_size = [key for key, metric in METRICS.items() if metric.by_size]
-    for sport in dict.fromkeys(group.sport for group in groups):
-        samples = (group.metrics[key].samples for group in groups if group.sport == sport for key in by_size)
-        sizes = [size for size in samples if size]
-        if sizes and max(sizes) > UNEVEN * min(sizes):
-            yield (
-                f"{sport_prefix(sport)}the number of responses per image ranges from {min(sizes):g} to "
-                f"{max(sizes):g}, which affects some metrics. Compare groups by their matched versions, such as "
-                "`wasserstein_matched`"
-            )
 
 
 def reading_order(

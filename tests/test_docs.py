@@ -23,7 +23,7 @@ import typer
 import spotball_core
 from scripts.docs_commands import helps
 from scripts.replication_results import cause, results, stored
-from spotball_core import baseline_responses, load, synthetic_scenes
+from spotball_core import baseline_responses, load, score, synthetic_scenes
 from spotball_core.cli.app import app
 from spotball_core.io.frames import write_responses
 from spotball_core.release.convert import import_release
@@ -252,6 +252,12 @@ def test_readme_accuracies_of_people_and_gemini_equal_the_results_of_compare(rea
         f"points, 95% interval {low} to {high})"
     )
     assert finding in " ".join(README.split())
+    report = score(release.responses, release.scenes, reference="human")
+    table = str(report).partition("\n\n")[2].splitlines()[:4]
+    assert "\n".join(table) in README
+    assert (
+        report.signature.split("|")[2:] == next(re.finditer(r"^spotball.*ref:human.*$", README, re.M))[0].split("|")[2:]
+    )
 
 
 @pytest.mark.real
@@ -284,9 +290,12 @@ def test_readme_python_code_prints_the_values_in_its_comments_and_analyzes_a_dat
     lines = [line for line in printing.splitlines() if line.startswith("print(")]
     assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
     scenes = synthetic_scenes(30)
-    write_responses(baseline_responses(scenes, samples=2), dataset(tmp_path / "demo", scenes) / "responses.jsonl")
+    rows = baseline_responses(scenes, ["center", "nearest-player", "prior"], samples=2)
+    simulated = {"nearest-player": "simulated-people", "prior": "simulated-model"}
+    rows = rows.with_columns(rows["respondent"].replace(simulated))
+    write_responses(rows, dataset(tmp_path / "demo", scenes) / "responses.jsonl")
     exec(compile(analyzing, "README.md", "exec"), {})
-    assert "nearest-player" in capsys.readouterr().out
+    assert "simulated-model" in capsys.readouterr().out
     assert (tmp_path / "report" / "report.html").is_file()
 
 

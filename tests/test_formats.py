@@ -15,7 +15,6 @@ from jsonschema import Draft202012Validator
 
 from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
-from spotball_core.cli.demo import REFERENCE
 from spotball_core.comparison.compare import compare
 from spotball_core.cues.explanation import explain_cues
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
@@ -58,6 +57,7 @@ kind = "navier-stokes"
 limit = 0.9
 """
 
+REFERENCE = "oracle"
 NAMES = tuple(formats("spotball-core"))
 FRONT = [one for one in factorial_design() if one.view == "front"]
 

@@ -1,9 +1,10 @@
-"""`spotball demo`: create synthetic scenes, score baselines on them, and draw pictures."""
+"""`spotball demo`: create synthetic scenes, score simulated respondents and baselines on them, and draw pictures."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,15 +17,25 @@ from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from spotball_core.schema.report import ScoreReport
+    from spotball_core.schema.response import Kind
     from spotball_core.schema.scene import Scene
 
-N_SCENES, SAMPLES, REFERENCE = 60, 50, "oracle"
+N_SCENES, SAMPLES, N_PEOPLE, REFERENCE = 60, 50, 25, "simulated-people"
+SIMULATED: dict[str, tuple[Kind, dict[str, float]]] = {
+    REFERENCE: ("human", {"oracle": 0.22, "nearest-player": 0.5, "center": 0.18, "uniform": 0.1}),
+    "simulated-model": ("model", {"oracle": 0.08, "nearest-player": 0.22, "center": 0.55, "uniform": 0.15}),
+}
+"""The simulated respondents, each with its kind and the shares of its guesses that follow each baseline."""
+
 BASELINES = ("uniform", "center", "nearest-player", "prior", "oracle")
-"""Respondents of the demo: baselines that give different responses without keypoints."""
+"""Baselines that give different responses without keypoints."""
 
 SYNTHETIC = (
-    "Everything here is synthetic: the scenes, and the guesses of baselines. It says nothing about people or models."
+    "Everything here is synthetic: the scenes, and the guesses of simulated people, a simulated model and baselines. "
+    "It says nothing about people or models."
 )
 """Label of the demo. A folder whose README.txt starts with this line is a demo folder."""
 
@@ -33,6 +44,7 @@ _README = f"""{SYNTHETIC}
 Made by `spotball demo`, which overwrites these files when it runs again:
 scenes.jsonl               {N_SCENES} scenes of three synthetic sports
 images/                    a picture of each scene
+responses-simulated.jsonl  {SAMPLES} answers of simulated people, and of a simulated model, to each scene
 responses-baselines.jsonl  {SAMPLES} answers of each baseline to each scene
 report.json                their scores
 guess-maps.png             the distribution of their guesses
@@ -59,7 +71,7 @@ def demo(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Create synthetic scenes, run the baselines, score them and draw pictures. Needs no network, GPU or key.
+    """Create synthetic scenes, score simulated people, a simulated model and baselines. Needs no network, GPU or key.
 
     Example: `spotball demo --out spotball-demo`
     """
@@ -82,15 +94,19 @@ def demo(
         shutil.rmtree(out / "images", ignore_errors=True)
     write_scenes(scenes, out / "scenes.jsonl")
     tell(f"{out / 'scenes.jsonl'}: {len(scenes)} scenes")
-    rows = baseline_responses(scenes, BASELINES, samples=SAMPLES, seed=seed)
-    responses = out / "responses-baselines.jsonl"
-    write_responses(rows, responses)
-    tell(f"{responses}: {plural(len(rows), 'answer')} of {', '.join(BASELINES)}")
-    report = score(responses, scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
+    files = {
+        out / "responses-simulated.jsonl": _simulated(scenes, seed),
+        out / "responses-baselines.jsonl": baseline_responses(scenes, BASELINES, samples=SAMPLES, seed=seed),
+    }
+    for responses, rows in files.items():
+        write_responses(rows, responses)
+        names = rows["respondent"].unique(maintain_order=True)
+        tell(f"{responses}: {plural(len(rows), 'answer')} of {', '.join(names)}")
+    report = score(list(files), scenes, reference=REFERENCE, bootstrap=bootstrap, seed=seed)
     _write(report.model_dump_json(indent=1) + "\n", out / "report.json")
     show(to_summary(report, to_terminal=True), end="", styled=True)
     try:
-        pictures = _draw(report, scenes, out)
+        pictures = _draw(report, list(files), scenes, out)
     except MissingExtraError as error:
         tell(f"no pictures were drawn: {error}")
     else:
@@ -101,6 +117,25 @@ def demo(
     tell("Next:")
     tell(f"  spotball score {folder} --reference {REFERENCE}{options}    # the same table, from the files")
     tell(f"  spotball score YOUR.csv --scenes {file}    # your own predictions for these scenes")
+
+
+def _simulated(scenes: Sequence[Scene], seed: int) -> pl.DataFrame:
+    """Return answers of the simulated respondents; each participant gives the same number of answers to each scene."""
+    import numpy as np
+    import polars as pl
+
+    from spotball_core.baselines import baseline_distributions, drawn_responses
+
+    distributions = {
+        name: np.sum([share * baseline_distributions(of, scenes) for of, share in shares.items()], axis=0)
+        for name, (_, shares) in SIMULATED.items()
+    }
+    kinds = {name: kind for name, (kind, _) in SIMULATED.items()}
+    person = pl.format("p{}", (pl.col("sample") - 1) % N_PEOPLE + 1)
+    return drawn_responses(distributions, scenes, samples=SAMPLES, seed=seed).with_columns(
+        kind=pl.col("respondent").replace_strict(kinds),
+        participant=pl.when(pl.col("respondent") == REFERENCE).then(person),
+    )
 
 
 def _claim(out: Path) -> None:
@@ -123,7 +158,7 @@ def _write(text: str, path: Path) -> None:
         beside.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
+def _draw(report: ScoreReport, files: Sequence[Path], scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
     from spotball_core.counting.responses import read_counts
     from spotball_core.plots.accuracy_chart import accuracy_chart
     from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
@@ -133,8 +168,8 @@ def _draw(report: ScoreReport, scenes: tuple[Scene, ...], out: Path) -> tuple[Pa
     for picture in pictures:
         # Delete pictures of an earlier run, because drawing can fail in this run.
         picture.unlink(missing_ok=True)
-    by_sport = guesses_by_respondent(read_counts(out / "responses-baselines.jsonl", scenes), scenes)
-    ordered = {sport: {name: guesses[name] for name in BASELINES} for sport, guesses in by_sport.items()}
+    by_sport = guesses_by_respondent(read_counts(files, scenes), scenes)
+    ordered = {sport: {name: guesses[name] for name in (*SIMULATED, *BASELINES)} for sport, guesses in by_sport.items()}
     truth = truth_by_sport(scenes)
     maps = guess_maps(ordered, truth, scenes[0].layout, note=report.signature)
     save_figure(maps, pictures[0])

@@ -11,6 +11,7 @@ from spotball_core.leaderboard.rankings import Leaderboard
 from spotball_core.leaderboard.readme import ranking_sections
 from spotball_core.service.safe_text import markdown_row, markdown_text, printable
 from spotball_core.text.words import plural
+from spotball_core.version import install_command
 from spotball_gen.dataset.exports.columns import Column
 from spotball_gen.dataset.exports.readme import TAGS, citation, column_table, front_matter, size_category, source_table
 from spotball_gen.dataset.exports.rows import PARTS, SceneRow
@@ -118,7 +119,7 @@ def _images(rows: Sequence[SceneRow], parts: Sequence[str]) -> Iterator[str]:
 
 def _use(repo: str) -> Iterator[str]:
     name = markdown_text(repo)
-    yield from ("## Use it", "", "```bash", 'pip install "spotball-core[hub]"')
+    yield from ("## Use it", "", "```bash", install_command("hub"))
     yield from (f"spotball pull {name} --out {name.rpartition('/')[2]}", "```", "")
     yield from ("or", "", "```python", "from datasets import load_dataset", "")
     yield from (f'dataset = load_dataset("{name}")', "```", "")

@@ -24,7 +24,7 @@ PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
 SERVERS = re.compile(r"^spotball (?:study serve|gen review)\b(?!.* --status)", re.MULTILINE)
 """Commands that run until the reader stops them."""
 
-LOCAL_PIP = re.compile(r"^pip install (?:--editable )?(\.\S*)$", re.MULTILINE)
+LOCAL_PIP = re.compile(r"^pip install (?:--editable )?(\./\S+|(?<=--editable )\.)$", re.MULTILINE)
 """Commands that install the reader's own package from a folder. Other packages are already installed."""
 
 READY_SECONDS = 120

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scripts.docs_blocks import Block, blocks, not_run, unexplained
+from spotball_core.version import install_command
 from tests.conftest import ROOT
 from tests.docs_literal.network import network
 from tests.docs_literal.reader import NotLiteralError, Reader
@@ -39,7 +40,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "root rights": ("python3 -m venv /opt", "systemctl enable"),
         "PostgreSQL": ("spotball study serve my-study --port 8001",),
     },
-    "how-to/gaze-ask.md": {"GazeLLE's weights": ('pip install "spotball-core[adapters,local]"',)},
+    "how-to/gaze-ask.md": {"GazeLLE's weights": (install_command("adapters,local"),)},
     "how-to/gaze-training.md": {
         "PyTorch, and minutes of training": ("pip install", "spotball gaze analyze", "spotball gaze ask"),
         "GazeLLE's weights": ("spotball gaze train --out gazelle", "spotball gaze train --out photos"),
@@ -82,7 +83,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         # These commands request 120 samples for each of the 60 images.
         "hours; tests/adapters/providers/test_provider_docs.py runs it with fewer samples": (
             "export ",
-            'pip install "spotball-core[gemini]"',
+            install_command("gemini"),
             "spotball run ",
         ),
         "a GPU": ("vllm serve",),

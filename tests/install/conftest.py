@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spotball_core.version import install_command
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from tests.install.environments import Environment, good
@@ -48,5 +49,5 @@ def demo(environment: Callable[[str], Environment], tmp_path_factory: pytest.Tem
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout
     # Pictures need an extra. Without it, the command prints a hint and succeeds.
-    assert 'pip install "spotball-core[report]"' in done.stderr
+    assert install_command("report") in done.stderr
     return folder

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from spotball_core.version import install_command
 from tests.conftest import ROOT
 from tests.install.environments import PROBE, UV, Environment, good
 
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 Made = Callable[[str], Environment]
 
 INSTALLED = (
-    *("", "report", "adapters", "gemini", "inspect", "study", "postgres", "gen", "gaze", "speed", "excel", "hub"),
+    *("", "report", "adapters", "gemini", "inspect", "study", "postgres", "gen", "speed", "excel", "hub"),
     "adapters,gen",
 )
 """Sets of extras. Each is installed in a separate environment."""
@@ -36,7 +37,6 @@ OWN = ("docs", "dev", "release")
 BRINGS = {
     "adapters": "httpx stamina PIL filelock google",
     "gemini": "httpx stamina PIL filelock google",
-    "gaze": "",
     "gen": "cv2 onnxruntime filelock starlette uvicorn",
     "inspect": "inspect_ai PIL platformdirs httpx",
     "report": "matplotlib jinja2",
@@ -129,7 +129,7 @@ def test_command_without_its_extra_prints_one_error_line_and_exits_with_2(
     done = environment("").spotball(*command.split(), cwd=demo)
     assert done.returncode == 2
     (said,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert f'needs the "{extra}" extra: pip install "spotball-core[{extra}]" [missing-extra]' in said
+    assert f'needs the "{extra}" extra: {install_command(extra)} [missing-extra]' in said
     assert "Traceback" not in done.stderr
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from spotball_core.report.numbers.records import PageReport
+from spotball_core.version import install_command
 from tests.cli.process import Done, spotball, spotball_process
 from tests.failures import codes
 from tests.report.conftest import Written
@@ -137,5 +138,5 @@ def test_report_without_matplotlib_or_jinja2_exits_with_status_2_and_names_the_m
     start = [sys.executable, "-c", BLOCKED.format(name=name)]
     done = spotball_process("report", written.study, "--out", tmp_path / "out", start=start)
     assert (done.returncode, codes(done.stderr)) == (2, ["missing-extra"])
-    assert "spotball-core[report]" in done.stderr
+    assert install_command("report") in done.stderr
     assert list(tmp_path.iterdir()) == []

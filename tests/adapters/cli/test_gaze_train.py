@@ -13,6 +13,7 @@ import pytest
 
 from spotball_adapters.gaze.training.pictures import draw_set, validation_plans
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
+from spotball_core.version import install_command
 from tests.adapters.gaze.made import rows
 from tests.adapters.run_process import Done, check_error, good, here
 from tests.waiting import until
@@ -35,7 +36,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
 def test_gaze_train_without_torch_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     hide(monkeypatch, "torch")
     done = here("gaze", "train", "--out", tmp_path / "out")
-    check_error(done, "missing-extra", 'pip install "spotball-core[local]"')
+    check_error(done, "missing-extra", install_command("local"))
     assert (done.stdout, len(done.stderr.splitlines())) == ("", 1)
     assert not (tmp_path / "out").exists()
 

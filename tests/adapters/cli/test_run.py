@@ -21,6 +21,7 @@ from spotball_adapters.cli import run as command_module
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.runs import limits
 from spotball_adapters.runs.store import STORE
+from spotball_core.version import install_command
 from tests.adapters import run_process
 from tests.adapters.faults import ENDLESS, body, reply, status
 from tests.adapters.run_process import ENV, KEY, MODEL, Done, check_error, dataset, expected, good, here, query, said
@@ -571,7 +572,7 @@ class TestOptions:
         )
         arguments = run_process.command(data, tmp_path / "run", NOWHERE, *ALL)[3:]
         done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
-        check_error(done, "missing-extra", "spotball-core[adapters]")
+        check_error(done, "missing-extra", install_command("adapters"))
 
     def test_import_of_the_run_command_loads_no_heavy_packages(self) -> None:
         code = (

@@ -12,6 +12,7 @@ import pytest
 from spotball_adapters.providers.find import find, names
 from spotball_adapters.providers.protocol import Access, PermanentError
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.version import install_command
 from tests.conftest import ROOT
 from tests.failures import raises
 from tests.packages import install_package
@@ -115,5 +116,5 @@ except MissingExtraError as error:
     command = [sys.executable, "-c", program, hidden, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[0].endswith(f'needs the "{extra}" extra: pip install "spotball-core[{extra}]"')
+    assert done.stdout.splitlines()[0].endswith(f'needs the "{extra}" extra: {install_command(extra)}')
     assert done.stdout.count("\n") == 1

@@ -37,6 +37,10 @@ JOBS: Mapping[str, tuple[str, ...]] = {
 """The commands by job, as `spotball --help` lists them, the most used first. Commands of other packages come last."""
 
 
+# The class of Click's usage errors. Newer releases of Typer contain a copy of Click, and older ones import it.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+
 def commands_in(group: str, jobs: Mapping[str, tuple[str, ...]] | None = None) -> type[TyperGroup]:
     """Return a Typer group class that adds the commands of an entry point group to the group's own commands.
 
@@ -161,7 +165,18 @@ def _run() -> None:
         # POT would load each installed library, which takes seconds, and no command passes their arrays to POT.
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{library}", "1")
     try:
-        app(prog_name="spotball")
+        status = app(prog_name="spotball", standalone_mode=False)
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        if type(error).__name__ == "NoArgsIsHelpError":
+            show(error.format_message(), err=True)
+            sys.exit(error.exit_code)
+        if context is not None:
+            show(f"{context.get_usage()}\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n", err=True)
+        _fail(error.format_message(), status=error.exit_code)
+    except typer.Abort:
+        show("Aborted.", err=True)
+        sys.exit(1)
     except SpotballError as error:
         # If memory is low, an installed library can fail to load and seem to be missing.
         if _wants_json():
@@ -184,6 +199,7 @@ def _run() -> None:
         if type(error).__name__ != "PanicException":
             raise
         _unexpected(error)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def _unexpected(error: BaseException) -> NoReturn:

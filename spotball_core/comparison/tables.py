@@ -15,7 +15,7 @@ from spotball_core.schema.report import sport_prefix
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
 from spotball_core.text.numbers import interval, number, unit_of
 from spotball_core.text.p_values import ALPHA, say_p
-from spotball_core.text.tables import columns_that_fit, printed_text, tables_as_latex
+from spotball_core.text.tables import columns_that_fit, print_lines, printed_text, tables_as_latex
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,10 +55,10 @@ def print_table(comparison: Comparison, console: Console) -> None:
             console.print(table)
     console.print(rich_text(_in_words(comparison), "bold"))
     for sentence in _sentences(comparison):
-        console.print(rich_text(f"- {sentence}"), soft_wrap=not console.is_terminal)
+        print_lines(f"- {sentence}", console)
     console.print()
     for line in _foot(comparison):
-        console.print(rich_text(line), soft_wrap=True)
+        print_lines(line, console)
 
 
 def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:

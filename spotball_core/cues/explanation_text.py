@@ -10,7 +10,7 @@ from spotball_core.schema.result import Forms
 from spotball_core.service.safe_text import printable
 from spotball_core.text.html import tables_as_html
 from spotball_core.text.p_values import say_p
-from spotball_core.text.tables import Titled, tables_as_text
+from spotball_core.text.tables import Titled, paragraphs, tables_as_text
 from spotball_core.text.words import listed, plural
 
 _LEADING = 0.15
@@ -31,8 +31,8 @@ COLUMNS: Mapping[str, type] = {
 
 def to_text(report: CueReport, *, to_terminal: bool = False) -> str:
     """Return the headlines, the tables and the notes, at full width or at the width of the terminal."""
-    heads = "".join(f"{printable(line)}\n" for line in headlines(report))
-    return f"{heads}\n{tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)}"
+    tables = tables_as_text(_tables(report), _foot(report), to_terminal=to_terminal)
+    return f"{paragraphs(map(printable, headlines(report)), to_terminal=to_terminal)}\n{tables}"
 
 
 def _html(report: CueReport) -> str:
@@ -116,11 +116,11 @@ def _body_sentence(group: CueExplanation) -> str:
 def _bits(value: MetricValue) -> str:
     if value.value is None:
         return _NOTHING
-    return f"{value.value:.3f} bits per guess{_interval(value.ci95, ' ')}"
+    return f"{value.value:z.3f} bits per guess{_interval(value.ci95, ' ')}"
 
 
 def _interval(ends: Interval | None, before: str, digits: int = 3) -> str:
-    return "" if ends is None else f"{before}[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
+    return "" if ends is None else f"{before}[{ends[0]:z.{digits}f}, {ends[1]:z.{digits}f}]"
 
 
 def _cell(value: MetricValue | None, digits: int = 3) -> str:

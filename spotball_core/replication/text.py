@@ -11,7 +11,7 @@ from spotball_core.errors import SHOWN_PROBLEMS
 from spotball_core.replication.published import parts, published
 from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.service.safe_text import markdown_row, markdown_text, rich_text
-from spotball_core.text.tables import printed_text
+from spotball_core.text.tables import print_lines, printed_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +71,7 @@ def _print(replication: Replication, console: Console) -> None:
         for line in _lacking(section):
             console.print(Padding(rich_text(line), (0, 0, 0, 2)))
     console.print()
-    console.print(rich_text(foot(replication)), soft_wrap=True)
+    print_lines(foot(replication), console)
 
 
 def to_markdown(replication: Replication) -> str:

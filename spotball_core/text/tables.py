@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,16 @@ def print_tables(tables: Iterable[Titled], foot: str, console: Console) -> None:
             for row in rows:
                 table.add_row(*(rich_text(row[i]) for i in columns))
             console.print(table)
-    console.print(rich_text(foot), soft_wrap=True)
+    print_lines(foot, console)
+
+
+def print_lines(text: str, console: Console) -> None:
+    """Print lines; on a terminal, they are wrapped between words."""
+    lines = text.splitlines()
+    if console.is_terminal:
+        wrapped = (textwrap.wrap(line, console.width, break_long_words=False, break_on_hyphens=False) for line in lines)
+        lines = [part for parts in wrapped for part in parts or [""]]
+    console.print(rich_text("\n".join(lines)), soft_wrap=True)
 
 
 def _width(head: str, cells: list[str]) -> int:
@@ -62,7 +72,7 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
-    """Return the text that `print_tables` prints: 200 columns wide, or with `to_terminal` as wide as the terminal."""
+    """Return the text that `print_tables` prints: 200 columns wide, or with `to_terminal` as `printed_text` states."""
     return printed_text(lambda console: print_tables(tables, foot, console), _WIDE, to_terminal=to_terminal)
 
 
@@ -78,8 +88,8 @@ def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int 
         show: the function.
         width: number of columns.
         narrowest: minimum number of columns on a terminal.
-        to_terminal: whether the text has the width of the terminal, if standard output is a terminal. Other texts
-            have no colors.
+        to_terminal: whether the text has the width of the terminal that standard output is connected to, or 80 columns
+            if it is a file or a pipe. Other texts have no colors.
     """
     from rich.console import Console
 
@@ -87,12 +97,24 @@ def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int 
     # None: the environment variables that Rich reads, such as FORCE_COLOR, decide.
     colored = (on_terminal or None) if to_terminal else False
     out = io.StringIO()
-    if on_terminal:
-        width = max(Console().width, narrowest)
+    if to_terminal:
+        # Without a terminal, Rich returns the variable COLUMNS, or 80.
+        available = Console().width
+        width = max(available if on_terminal else min(available, width), narrowest)
     # In a notebook, Rich displays the text instead of writing it to the file, unless force_jupyter is False.
     console = Console(file=out, width=width, force_terminal=colored, force_jupyter=False)
     show(console)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def paragraphs(texts: Iterable[str], *, to_terminal: bool = False) -> str:
+    """Return texts on lines of their own; on a terminal, they are wrapped between words."""
+
+    def show(console: Console) -> None:
+        for text in texts:
+            print_lines(text, console)
+
+    return printed_text(show, _WIDE, to_terminal=to_terminal)
 
 
 def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:

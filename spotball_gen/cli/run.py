@@ -76,6 +76,8 @@ def run(
     if out is None:
         raise OptionError("the folder of the dataset is missing. Add --out DATASET", code="missing-option")
     tell = teller(quiet)
+    if demo:
+        tell("The demo draws a synthetic video of a match and runs all stages on it. This takes about a minute.")
 
     try:
         with progress("videos processed", quiet=quiet) as on_progress:
@@ -109,8 +111,9 @@ def _finish(ended: GenerationResult, out: Path, *, quiet: bool) -> None:
         tell(line)
     for line in written.starving:
         tell(line)
-    for sport in written.without_test:
-        tell(f"there are no test images of {sport}, because all images of this sport are from one shot of one video")
+    if written.without_test:
+        sports = ", ".join(written.without_test)
+        tell(f"there are no test images of {sports}, because all images of a sport are from one shot of one video")
     # --quiet does not hide failures.
     for failure in ended.failures[:SHOWN_FAILURES]:
         show(f"failed: {failure.item}, {failure.stage}: {failure.error}", err=True)

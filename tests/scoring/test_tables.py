@@ -143,10 +143,10 @@ class TestText:
 
     def test_text_without_a_terminal_has_no_escape_codes_and_shows_markup_in_names_unchanged(self) -> None:
         assert "[bold]x[/bold]" in printed(report([group("[bold]x[/bold]")]))
-        text = tables.to_text(report())
-        assert "\x1b" not in text
-        assert text == tables.to_text(report(), to_terminal=True)
-        assert all(line == line.rstrip() for line in text.splitlines())
+        for to_terminal in (False, True):
+            text = tables.to_text(report(), to_terminal=to_terminal)
+            assert "\x1b" not in text
+            assert all(line == line.rstrip() for line in text.splitlines())
 
 
 def test_markdown_has_well_formed_tables_with_every_number_and_ends_with_the_signature() -> None:

@@ -18,6 +18,7 @@ from spotball_adapters.study.setup.pilot import open_pilot
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
 from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
+from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     import uvicorn
@@ -188,7 +189,7 @@ def serve(
                     tell(f"preview of {study_list.name}: {address}/?{urlencode({'list': study_list.name})}")
                 tell(f"this is a pilot. To delete its data later, run `spotball study delete {folder} --pilot`")
             if n := len(list(problems(server.design))):
-                tell(f"the study is not ready ({n} problems). List the problems with `spotball study check {folder}`")
+                tell(f"the study is not ready ({plural(n, 'problem')}). List them with `spotball study check {folder}`")
 
         _avoid_long_pauses()
         serve_until_ended(configuration(server, trusted), at, ready)

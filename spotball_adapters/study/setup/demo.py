@@ -15,8 +15,8 @@ from spotball_core.service.files import replacing
 from spotball_core.synthetic.pictures import write_scene_pictures
 from spotball_core.synthetic.scenes import synthetic_scenes
 
-N_SCENES, SHOWN, EXPLAINED = 60, 8, 2
-PHOTOS, PHOTO_CHECKS, SIDE = 16, 3, 448
+N_SCENES, SHOWN, EXPLAINED = 60, 10, 2
+PHOTOS, PHOTO_CHECKS, SIDE = 20, 3, 448
 """Size of the demo study with the task `choice`: the total number of photos in its two lists, the number of attention
 checks, and the side length of a photo in pixels (the same as in the gaze paper)."""
 
@@ -79,6 +79,7 @@ def _adapt(study: Path, changes: Mapping[str, str]) -> None:
         text = text.replace(before, after)
     text = re.sub(r'^title = "(.*)"$', r'title = "\1: a demo"', text, flags=re.MULTILINE)
     text = text.replace('# code = "XXXXXXXX"', 'code = "SYNTHETIC"').replace('"AMOUNT an hour"', '"nothing"')
+    text = text.replace("bonus = 1.00", "bonus = 0.00")
     for name, words in _TEXTS.items():
         text = re.sub(rf"^{name} = '''.*?'''$", f"{name} = '''\n{words}\n'''", text, flags=re.DOTALL | re.MULTILINE)
     with replacing(study / CONFIG) as beside:

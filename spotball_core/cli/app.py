@@ -172,7 +172,8 @@ def _run() -> None:
             show(error.format_message(), err=True)
             sys.exit(error.exit_code)
         if context is not None:
-            show(f"{context.get_usage()}\nTry '{context.command_path} {context.help_option_names[0]}' for help.\n", err=True)
+            help_page = f"{context.command_path} {context.help_option_names[0]}"
+            show(f"{context.get_usage()}\nTry '{help_page}' for help.\n", err=True)
         _fail(error.format_message(), status=error.exit_code)
     except typer.Abort:
         show("Aborted.", err=True)

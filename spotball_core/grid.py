@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,12 @@ from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 MOST_DENSE = 4096
 """Maximum number of cells for which a grid stores all distances (134 MB); for more, they are computed on demand."""
+
+MOST_CELLS = 1_000_000
+"""Maximum number of cells of a grid."""
+
+_MOST_DIRECT = 5_000_000
+"""Maximum number of distances that `distance_sums` computes on a large grid; for more, it uses Fourier transforms."""
 
 _BLOCK = 64
 """Number of cells whose distances to all others are computed at a time."""
@@ -111,9 +118,16 @@ class Grid:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise GridError(f"found {value!r}, expected a whole number of at least 1", field=name)
+        if self.rows * self.cols > MOST_CELLS:
+            found = f"{self.rows:,} rows x {self.cols:,} columns"
+            raise GridError(
+                f"found {found}, expected at most {MOST_CELLS:,} cells. Use a coarser grid",
+                code="too-large",
+                field="rows, cols",
+            )
         for name in ("width", "height"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
+            if not (0 < value <= sys.float_info.max):
                 raise GridError(f"found {value!r}, expected a positive number of pixels", field=name)
 
     @classmethod
@@ -282,7 +296,8 @@ class Grid:
     def distance_sums(self, weights: ArrayLike) -> FloatArray:
         """Return, for each cell, the weighted sum of its distances to all cells, in pixels.
 
-        On a large grid, the distances are computed in blocks to save memory.
+        On a large grid, the sums for many cells are convolutions, computed by Fourier transforms. They are exact up to
+        about 1e-12 of the largest sum.
 
         Args:
             weights: weight of each cell, shape (..., n_cells).
@@ -300,10 +315,25 @@ class Grid:
             return weighted
         flat = weights.reshape(-1, self.n_cells)
         used, cells = np.flatnonzero(flat.any(axis=0)), np.arange(self.n_cells)
+        if len(used) * self.n_cells > _MOST_DIRECT:
+            return self._convolved(flat).reshape(weights.shape)
         sums = np.zeros(flat.shape)
         for block in np.array_split(used, -(-len(used) // _BLOCK)) if len(used) else ():
             sums += flat[:, block] @ self.distances_between(block, cells)
         return sums.reshape(weights.shape)
+
+    def _convolved(self, flat: FloatArray) -> FloatArray:
+        """Compute `distance_sums` for weights of shape (n, n_cells)."""
+        # The distance of two cells depends only on their difference in rows and columns.
+        down = np.arange(-self.rows, self.rows) * self.cell_height
+        across = np.arange(-self.cols, self.cols) * self.cell_width
+        shape = len(down), len(across)
+        kernel = np.fft.rfft2(np.fft.ifftshift(np.hypot(down[:, None], across)))
+        sums = np.empty(flat.shape)
+        for row, weights in zip(sums, flat, strict=True):
+            spectrum = np.fft.rfft2(weights.reshape(self.rows, self.cols), shape)
+            row[:] = np.fft.irfft2(spectrum * kernel, shape)[: self.rows, : self.cols].reshape(-1)
+        return np.maximum(sums, 0.0)
 
     @cached_property
     def cell_distances(self) -> FloatArray:

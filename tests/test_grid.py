@@ -401,3 +401,27 @@ class TestMaps:
     def test_pool_of_invalid_maps_raises_distribution_error(self, maps: Any) -> None:
         with pytest.raises(DistributionError):
             STANDARD.pool(maps)
+
+
+class TestLargeGrids:
+    @pytest.mark.parametrize("grid", [Grid(70, 90, 640, 360), Grid(1, 5000, 640, 3), Grid(101, 57, 33.3, 1000)])
+    def test_distance_sums_by_fourier_transform_equal_sums_of_distances(self, grid: Grid) -> None:
+        rng = np.random.default_rng(grid.rows)
+        weights = rng.random((2, grid.n_cells)) * (rng.random((2, grid.n_cells)) < [[1.0], [0.5]])
+        cells = np.arange(grid.n_cells)
+        some = rng.choice(cells, 20, replace=False)
+        expected = weights @ grid.distances_between(some, cells).T
+        assert grid.distance_sums(weights)[:, some] == pytest.approx(expected, rel=1e-11)
+
+    def test_distance_sums_of_few_cells_are_exact(self) -> None:
+        grid = Grid(100, 100, 640, 360)
+        weights = np.zeros(grid.n_cells)
+        weights[5] = 1
+        assert (grid.distance_sums(weights) == grid.distances_from(5)).all()
+
+    def test_grid_with_too_many_cells_or_a_size_beyond_a_float_raises_grid_error(self) -> None:
+        with raises(GridError, "too-large:rows, cols"):
+            Grid(1001, 1000, 5, 5)
+        assert Grid(1000, 1000, 5, 5).n_cells == 10**6
+        with raises(GridError, "invalid-grid:width"):
+            Grid(6, 10, 10**400, 5)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spotball_adapters.providers.protocol import Access, PermanentError, TransientError
@@ -93,10 +94,46 @@ async def received(response: httpx.Response, responses: Responses) -> HttpRespon
         RefusedRequestError: if the body of a successful response is larger than the limit.
     """
     http_response = responses.start(response.status_code, response.headers)
-    async for part in response.aiter_bytes():
-        if not http_response.add(part):
-            break
+    unpack = _Unpacking(response.headers.get("content-encoding", "identity"))
+    try:
+        async for packed in response.aiter_raw():
+            for part in unpack(packed):
+                if not http_response.add(part):
+                    return http_response
+    except zlib.error as error:
+        raise responses.malformed(f"the body cannot be unpacked ({error})") from None
     return http_response
+
+
+_PART = 1 << 16
+"""Maximum number of bytes that are unpacked at a time."""
+
+
+class _Unpacking:
+    """Unpack a body in small parts, while the HTTP client unpacks each packet at once, to a thousand times its size."""
+
+    def __init__(self, encoding: str) -> None:
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding.strip().lower() in ENCODINGS else None
+        self._raw = encoding.strip().lower() == "deflate"
+
+    def __call__(self, packed: bytes) -> Iterator[bytes]:
+        """Yield the unpacked parts of the next bytes of the body."""
+        if self._stream is None:
+            yield packed
+            return
+        while packed:
+            try:
+                part = self._stream.decompress(packed, _PART)
+            except zlib.error:
+                if not self._raw:
+                    raise
+                # Some servers send deflate without a header.
+                self._stream = zlib.decompressobj(-zlib.MAX_WBITS)
+                part = self._stream.decompress(packed, _PART)
+            self._raw = False
+            packed = self._stream.unconsumed_tail
+            if part:
+                yield part
 
 
 API_VERSION = "api-version"

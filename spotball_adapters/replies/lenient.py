@@ -68,7 +68,7 @@ def _parse(visible: str, grid: Grid, text: str, finish: Finish) -> Parsed:
     if answer is None or (answer.cell and not _holds(answer, reply)):
         return parsed(ReadCell(None, "no answer"), visible.strip() or None, text, finish)
     reasoning = next((json_answer.reasoning for json_answer in objects if json_answer.start == answer.start), None)
-    result = ReadCell(answer.cell, None if answer.cell else answer.problem)
+    result = ReadCell(answer.cell, None if answer.cell else answer.problem or "no answer")
     return parsed(result, reasoning or _reasoning(visible, reply, answer), text, finish)
 
 
@@ -76,7 +76,7 @@ def _read_field(value: str, grid: Grid) -> ReadCell | None:
     """Return the result for the value of a JSON answer field, or None if it says nothing about a cell."""
     reply = TokenizedReply.of(readable(f"cell: {value}"), grid, unfinished=False)
     answer = _decide(statements(reply), reply.tokens.roles)
-    return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem)
+    return None if answer is None else ReadCell(answer.cell, None if answer.cell else answer.problem or "no answer")
 
 
 def _decide(candidates: Iterable[Statement], roles: str) -> Statement | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core.errors import SHOWN_LINES, SHOWN_VALUES, Problem, merged
+from spotball_core.service.unpacked_size import MOST_LINE, too_long
 from spotball_core.typing import IntArray
 
 _BLOCK = 1 << 22
@@ -206,6 +207,10 @@ def _blocks(path: Path) -> Iterator[_Block]:
             rest = block.data[block.size :]
             # The record is longer than a block. Double the block size, so that each byte is read only a few times.
             size = _BLOCK if block.size else size * 2
+            long = np.flatnonzero(block.ends - block.starts > MOST_LINE)
+            if len(long) or len(rest) > MOST_LINE:
+                start = block.starts[long[0]] if len(long) else block.size
+                raise too_long(path, line + int(np.searchsorted(block.newlines, start)), "record")
             yield block
             line += int(np.searchsorted(block.newlines, block.size))
             first, width = first + len(block.starts), block.width

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.io.plain_files import plain_ending
-from spotball_core.io.scenes import read_scenes
+from spotball_core.io.scenes import SCENES as SCENES, read_scenes
 from spotball_core.io.sources import COUNTS_ENDING, ENDINGS
 from spotball_core.schema.scene import Scene
-
-SCENES = "scenes.jsonl"
+from spotball_core.service.paths import confined
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
     """Return the response files in the given paths: paths of files, and the `responses*` files in folders.
 
     Raises:
-        InputError: if a folder has no response files.
+        InputError: if a folder has no response files, or one that is a link to a place outside the folder.
         OptionError: if `paths` is empty.
     """
     files: list[Path] = []
@@ -80,6 +79,9 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
         if path.is_dir():
             endings = (*ENDINGS, COUNTS_ENDING)
             matching = sorted(file for file in path.glob("responses*") if plain_ending(file) in endings)
+            for file in matching:
+                if file.is_symlink():
+                    confined(path, file.name, field="file")
             if not matching:
                 expected = f"a file named responses*, ending in {', '.join(endings)}"
                 fix = "Name a dataset folder or a responses file"

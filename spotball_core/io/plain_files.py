@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
 from spotball_core.errors import InputError, Problem, unreadable_text
-from spotball_core.service.unpacked_size import MOST_BYTES
+from spotball_core.service.unpacked_size import MOST_BYTES, bounded_lines
 
 GZIP = ".gz"
 
@@ -236,7 +236,7 @@ def _unpacked(path: Path, file: Path) -> Path:
 def _copy(packed: BinaryIO, out: BinaryIO, path: Path) -> None:
     most = max(MOST_BYTES, 100 * path.stat().st_size)
     n = 0
-    while block := packed.read(_BLOCK):
+    for block in bounded_lines(iter(lambda: packed.read(_BLOCK), b""), path):
         n += len(block)
         if n > most:
             actual = f"a file that unpacks to more than {most:,} bytes"

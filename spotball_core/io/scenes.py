@@ -15,6 +15,10 @@ from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import RepeatedKeyError, parse_json
+from spotball_core.service.paths import confined, file_fault
+
+SCENES = "scenes.jsonl"
+"""The name of a dataset's file of scenes."""
 
 _MOST_PROBLEMS = 10_000
 """Number of problems after which reading stops: a file with more of them probably does not contain scenes."""
@@ -78,6 +82,12 @@ def write_scenes(scenes: Iterable[Scene], path: str | Path) -> None:
 
 
 def _lines(path: Path) -> list[str]:
+    if path.name == SCENES and path.is_symlink():
+        # A dataset of another person must not read other files of this machine.
+        confined(path.parent, path.name, field="file")
+    fault = file_fault(path)
+    if fault is not None and not path.is_dir() and path.exists():
+        raise InputError([Problem("wrong-file", str(path), None, "file", fault, "a scenes file (JSON Lines)")])
     try:
         data = path.read_bytes()
         if data.startswith(_PARQUET):
@@ -90,7 +100,7 @@ def _lines(path: Path) -> list[str]:
         # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
-        is_of_dataset = path.name == "scenes.jsonl"
+        is_of_dataset = path.name == SCENES
         fix = "Name a dataset folder that contains scenes.jsonl" if is_of_dataset else "Check the path"
         problem = Problem(
             "missing-file", str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix

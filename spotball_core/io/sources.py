@@ -34,9 +34,9 @@ from spotball_core.schema.record import MOST_SIGNS
 from spotball_core.schema.response import PredictionDistribution, Response
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.json_keys import read_keys
-from spotball_core.service.paths import CONTROLS
+from spotball_core.service.paths import CONTROLS, file_fault
 from spotball_core.service.safe_text import csv_restored
-from spotball_core.service.unpacked_size import check_parquet_size
+from spotball_core.service.unpacked_size import bounded_lines, check_parquet_size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,7 +72,7 @@ ENDINGS = (*JSON_LINES, JSON, ".csv", ".parquet")
 
 _ONE_A_LINE = "Write one object per line. Remove brackets around the list and commas at the ends of lines"
 
-_HEAD = 4096
+_HEAD, _BLOCK = 4096, 1 << 20
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 """The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
 
@@ -252,8 +252,9 @@ def check_file(path: Path, what: str, content: str) -> None:
         raise _broken(
             "wrong-file", path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path)
         )
-    if not path.is_file():
-        raise _broken("wrong-file", path, "a folder", what, "Name a file in this folder")
+    if fault := file_fault(path):
+        fix = "Name a file in this folder" if path.is_dir() else "Save the data in a file"
+        raise _broken("wrong-file", path, fault, what, fix)
     if path.stat().st_size == 0:
         raise _broken("no-data", path, "an empty file", content, "Check the program that wrote the file")
     if path.suffix == ".parquet":
@@ -472,7 +473,7 @@ def check_not_compressed(path: Path) -> None:
 
 
 def check_is_text(path: Path) -> None:
-    """Raise InputError for a file that is compressed or not text in UTF-8."""
+    """Raise InputError for a file that is compressed, not text in UTF-8, or has a line that is too long."""
     check_not_compressed(path)
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -480,6 +481,10 @@ def check_is_text(path: Path) -> None:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError as error:
         raise unreadable(path, error) from None
+    if path.suffix != JSON:
+        with path.open("rb") as file:
+            for _ in bounded_lines(iter(lambda: file.read(_BLOCK), b""), path):
+                pass
 
 
 def _has_bom(path: Path) -> bool:

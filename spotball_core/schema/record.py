@@ -19,6 +19,12 @@ class Record(BaseModel):
     )
 
 
+Count = Annotated[int, Field(gt=0, le=2**53)]
+"""A whole number from 1, which a float represents exactly."""
+
+Pixels = Annotated[int, Field(gt=0, le=1_000_000)]
+"""The width or height of an image."""
+
 UNNAMED: Final = "all"
 """The sport of images and answers that name no sport."""
 

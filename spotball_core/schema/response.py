@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from spotball_core.errors import DistributionError
 from spotball_core.grid import Grid, parse_label, row_name
-from spotball_core.schema.record import UNNAMED, Identifier, Name, Record
+from spotball_core.schema.record import UNNAMED, Count, Identifier, Name, Record
 from spotball_core.typing import FloatArray
 
 Kind = Literal["human", "model", "baseline"]
@@ -25,7 +25,7 @@ class _Answer(Record):
     respondent: Name
     kind: Kind
     prompt: Name = "base"
-    sample: PositiveInt | None = None
+    sample: Count | None = None
     participant: Name | None = None
 
     @property

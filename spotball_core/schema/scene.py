@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import (
     Field,
-    PositiveInt,
     SerializerFunctionWrapHandler,
     field_validator,
     model_serializer,
     model_validator,
 )
 
-from spotball_core.grid import Grid
+from spotball_core.grid import MOST_CELLS, Grid
 from spotball_core.schema.keypoints import KEYPOINT_NAMES, Keypoints, near_box
 from spotball_core.schema.outline import Outline
-from spotball_core.schema.record import UNNAMED, Identifier, Record, RelativePath
+from spotball_core.schema.record import UNNAMED, Count, Identifier, Pixels, Record, RelativePath
 from spotball_core.typing import BoolArray, FloatArray
 
 T = TypeVar("T")
@@ -29,8 +28,17 @@ T = TypeVar("T")
 class GridShape(Record):
     """The numbers of rows and columns of a grid."""
 
-    rows: PositiveInt
-    cols: PositiveInt
+    rows: Count
+    cols: Count
+
+    @model_validator(mode="after")
+    def _bounded(self) -> GridShape:
+        if self.rows * self.cols > MOST_CELLS:
+            raise ValueError(
+                f"found {self.rows:,} rows x {self.cols:,} columns, expected at most {MOST_CELLS:,} cells. Use a "
+                "coarser grid"
+            )
+        return self
 
 
 class PlayerBox(Record):
@@ -140,8 +148,8 @@ class Scene(Record):
 
     sport: Identifier = UNNAMED
     image: Identifier
-    width: PositiveInt
-    height: PositiveInt
+    width: Pixels
+    height: Pixels
     grid: GridShape
     ball_cells: tuple[str, ...] | None = None
     ball_box: tuple[float, float, float, float] | None = None

@@ -27,7 +27,7 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
 
     Args:
         text: the text.
-        finite: whether NaN and infinite numbers, which are not valid JSON, are errors.
+        finite: whether NaN and numbers beyond the range of a float are errors.
 
     Raises:
         ValueError: if the text is not JSON, or is nested too deeply; RepeatedKeyError if an object has a repeated key.
@@ -39,7 +39,9 @@ def parse_json(text: str | bytes, *, finite: bool = True) -> Any:
         Traceback (most recent call last):
         spotball_core.service.json_file.RepeatedKeyError: the repeated key "cell" in one object
     """
-    numbers: dict[str, Any] = {"parse_constant": _not_finite, "parse_float": _float} if finite else {}
+    numbers: dict[str, Any] = {}
+    if finite:
+        numbers = {"parse_constant": _not_finite, "parse_float": _float, "parse_int": _int}
     try:
         return json.loads(text, object_pairs_hook=_object, **numbers)
     except RecursionError:
@@ -82,6 +84,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _not_finite(text: str) -> NoReturn:
     raise ValueError(f"{text}, which is not JSON")
+
+
+def _int(text: str) -> int:
+    _float(text)
+    return int(text)
 
 
 def _float(text: str) -> float:

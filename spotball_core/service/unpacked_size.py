@@ -1,9 +1,9 @@
-"""Check the unpacked sizes that compressed files state, before anything is unpacked."""
+"""Check the unpacked sizes that compressed files state before anything is unpacked, and the lengths of lines."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,9 @@ MOST_RATIO: Final = 100
 
 MOST_BYTES: Final = 2 * 10**9
 """Maximum unpacked size in bytes, for data whose ratio of unpacked to compressed size is above `MOST_RATIO`."""
+
+MOST_LINE: Final = 10**7
+"""Maximum length of a line of text, and of a record of a CSV file, in bytes."""
 
 _LONGEST_FOOTER = 32 * 10**6
 _MAGIC = b"PAR1"
@@ -33,6 +36,28 @@ def check_parquet_size(path: Path) -> None:
         return
     for unpacked, packed in groups:
         _check(path, "a group of rows", unpacked, packed)
+
+
+def bounded_lines(blocks: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    """Yield the blocks of a text unchanged.
+
+    Raises:
+        InputError: at the first block with a part of a line that is longer than `MOST_LINE`.
+    """
+    length, number = 0, 1
+    for block in blocks:
+        first = block.find(b"\n")
+        if length + (len(block) if first < 0 else first) > MOST_LINE:
+            raise too_long(path, number, "line")
+        length = length + len(block) if first < 0 else len(block) - block.rfind(b"\n") - 1
+        number += block.count(b"\n")
+        yield block
+
+
+def too_long(path: Path, line: int, what: str) -> InputError:
+    """Return the error for a line or a record that is longer than `MOST_LINE`."""
+    found, expected = f"a {what} of more than {MOST_LINE:,} bytes", f"at most {MOST_LINE:,} bytes"
+    return InputError([Problem("too-large", str(path), line, "line", found, expected, fix="Shorten its fields")])
 
 
 def check_zip_size(path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
 
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import read_dataset, response_files
+from spotball_core.scoring.score import score
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl
 from tests.failures import raises
 
@@ -65,3 +69,29 @@ def test_read_dataset_and_response_files_without_sources_responses_or_scenes_rai
         read_dataset(tmp_path)
     with raises(InputError, "missing-truth:scenes"):
         read_dataset(file)
+
+
+@pytest.mark.parametrize("name", ["scenes.jsonl", "responses-a.jsonl"])
+def test_score_of_a_dataset_with_a_link_out_of_its_folder_is_an_error_without_the_content(
+    name: str, tmp_path: Path
+) -> None:
+    folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
+    (tmp_path / "secret.jsonl").write_text("secret")
+    (folder / name).unlink()
+    (folder / name).symlink_to(tmp_path / "secret.jsonl")
+    with raises(InputError, "invalid-path:file") as caught:
+        score(folder)
+    assert "secret" not in str(caught.value)
+    (folder / name).unlink()
+    (folder / "within.jsonl").write_text((dataset(tmp_path / "two", scenes("1"), a=[ROW]) / name).read_text())
+    (folder / name).symlink_to("within.jsonl")
+    assert score(folder, bootstrap=0).groups
+
+
+def test_score_of_a_fifo_as_responses_or_scenes_is_an_error(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", scenes("1"), a=[ROW])
+    os.mkfifo(tmp_path / "p.csv")
+    os.mkfifo(tmp_path / "s.jsonl")
+    for arguments in ((tmp_path / "p.csv", folder / "scenes.jsonl"), (folder, tmp_path / "s.jsonl")):
+        with raises(InputError, "wrong-file:file"):
+            score(*arguments)

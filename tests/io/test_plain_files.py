@@ -12,10 +12,11 @@ import pytest
 from spotball_core import read_counts, score
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
-from spotball_core.io import plain_files as module
+from spotball_core.io import csv_records, plain_files as module
 from spotball_core.io.plain_files import STANDARD_INPUT, plain_files
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.score import load_counts
+from spotball_core.service import unpacked_size
 from tests.failures import raises
 
 SCENES = [Scene(sport="soccer", image=str(n), grid=Grid.standard(), ball_cells=["D5"]) for n in range(4)]
@@ -166,3 +167,17 @@ def test_read_counts_of_a_semicolon_table_keeps_labels_with_commas(tmp_path: Pat
     (tmp_path / "a.csv").write_text("image;cell;note\n0;D5;a, b\n1;4,5;1,5\n", encoding="utf-8")
     with plain_files([tmp_path / "a.csv"]) as files:
         assert files.paths[0].read_text("utf-8") == 'image,cell,note\n0,D5,"a, b"\n1,"4,5",1.5\n'
+
+
+@pytest.mark.parametrize("text", ["image,cell\n0,{}\n", "image,cell\n0,D5\n1,{}", 'image,cell\n0,"D5\n{}"\n'])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl"])
+def test_read_counts_of_a_line_or_a_field_that_is_too_long_is_an_error(
+    text: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module_of_limit in (unpacked_size, csv_records):
+        monkeypatch.setattr(module_of_limit, "MOST_LINE", 5_000_000)
+    content = text.format(("x" * 79 + "\n") * 100_000 if '"' in text else "x" * 8_000_000).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    code = "too-large:line" if name != "a.jsonl" or '"' not in text else "invalid-json:line"
+    with raises(InputError, code):
+        read_counts(tmp_path / name, SCENES)

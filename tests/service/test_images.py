@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
 import pytest
-from PIL import EpsImagePlugin, Image
+from PIL import EpsImagePlugin, Image, UnidentifiedImageError
 
 from spotball_core.grid import Grid
 from spotball_core.pages.pictures import as_data, upright
@@ -31,9 +32,25 @@ def test_open_image_does_not_start_ghostscript_for_postscript(tmp_path: Path, mo
     started.clear()
     assert upright(tmp_path / "a.jpg") is None
     assert as_data(tmp_path / "a.jpg", Grid.standard()) is None
-    with pytest.raises(OSError, match="cannot identify"):
+    with pytest.raises(UnidentifiedImageError):
         open_image(tmp_path / "a.jpg")
     assert not started
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
+        (b"<!DOCTYPE html><p>Not found", "HTML"),
+        (b"", "empty"),
+        (b"abc", "another format"),
+    ],
+)
+def test_open_image_of_another_kind_of_file_names_the_kind(content: bytes, kind: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(content)
+    for source in (tmp_path / "a.jpg", io.BytesIO(content)):
+        with pytest.raises(UnidentifiedImageError, match=kind):
+            open_image(source)
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 
 import pytest
 
@@ -73,11 +74,12 @@ class TestEncodings:
         assert f" {encoding}, " in str(found)
         assert client.server.seen[-1].headers["accept-encoding"] == "gzip, deflate"
 
-    @pytest.mark.parametrize("encoding", ["gzip", "identity"])
-    def test_gzip_and_identity_responses_are_read(self, client: Client, encoding: str) -> None:
+    @pytest.mark.parametrize("encoding", ["gzip", "deflate", "raw deflate", "identity"])
+    def test_responses_in_accepted_encodings_are_read(self, client: Client, encoding: str) -> None:
         (expected,) = client.ask(request())
-        data = gzip.compress(right(client)) if encoding == "gzip" else right(client)
-        client.server.script(content(data, content_encoding=encoding))
+        data = right(client)
+        packed = {"gzip": gzip.compress(data), "deflate": zlib.compress(data), "raw deflate": zlib.compress(data)[2:-4]}
+        client.server.script(content(packed.get(encoding, data), content_encoding=encoding.split()[-1]))
         assert client.ask(request()) == [expected]
 
 

@@ -7,10 +7,11 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from spotball_adapters.prompts.prompt import BUILT_IN, load_prompt
 from spotball_adapters.replies import CELL_POLICIES, PROBLEMS, Parsed, ParsePolicy, parse_reply
+from spotball_adapters.replies.lenient import parse_leniently
 from spotball_adapters.replies.plain_text import plain
 from spotball_adapters.replies.strict import CELL_WORDS, parse_strictly as parse
 from spotball_core.grid import Grid
@@ -167,6 +168,13 @@ def test_strict_parsing_of_any_reply_returns_only_a_cell_that_is_in_the_text(
     row, col = rf"(?<![A-Z]){letters}(?![A-Z])", rf"(?<![0-9])0*{number}(?![0-9])"
     between = r"[\W_]{0,16}(?:AND|ROW|COL|COLUMN)?[\W_]{0,16}" * 2
     assert re.search(f"{row}{between}{col}|{col}{between}{row}", plain(text).upper())
+
+
+@given(ANY_TEXT | st.text(), FINISHES)
+@example("A0<|d|>D5}refuse", "stop")
+def test_lenient_parsing_of_any_reply_has_either_a_cell_or_a_problem(text: str, finish: Any) -> None:
+    parsed = parse_leniently(text, STANDARD, finish=finish)
+    assert (parsed.cell is None) == (parsed.problem in PROBLEMS)
 
 
 @given(ANY_TEXT, ANY_TEXT, st.sampled_from(STANDARD.labels))

@@ -343,6 +343,11 @@ class TestTypesOfColumns:
         with raises(InputError, "misread-answers:cell"):
             score(path, SCENES)
 
+    def test_score_reads_the_path_of_an_image_of_the_library_datasets(self, tmp_path: Path) -> None:
+        images = [{"bytes": b"\xff\xd8", "path": f"{image}.jpg"} for image in ("0", "1")]
+        pl.DataFrame({"image": images, "cell": ["C5", "A1"]}).write_parquet(tmp_path / "a.parquet")
+        assert score(tmp_path / "a.parquet", SCENES, bootstrap=0).groups[0].n_images == 2
+
     @pytest.mark.parametrize("frame", [MIXED, TWICE, pd.Series(["C5"])], ids=["mixed", "twice", "column"])
     def test_score_of_mixed_cell_types_or_a_repeated_column_or_a_series_raises_input_error(self, frame: Any) -> None:
         with raises(InputError, "missing-column:columns"):

@@ -12,10 +12,16 @@ from spotball_adapters.providers.chat_completions import HostFailedError, Malfor
 from spotball_adapters.providers.protocol import Finish
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 
-REPLIES = ("reply", "response", "prediction", "output", "completion", "answer", "generation", "text")
+REPLIES = (
+    *("reply", "response", "prediction", "output", "completion", "generation", "generated_text", "model_output"),
+    *("model_response", "raw_output", "raw_response", "pred", "answer", "text"),
+)
 """Names of columns that may contain the reply in a table. The first of these columns that exists is used."""
 
-IDS = ("image", "image_id", "id", "custom_id", "index", "doc_id", "question_id", "image_path", "path", "file")
+IDS = (
+    *("image", "image_id", "image_path", "file_name", "filename", "img", "img_path", "image_url", "path", "file"),
+    *("id", "custom_id", "index", "doc_id", "question_id"),
+)
 """Names of columns that may identify the image, in the order in which they are tried."""
 
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,14 +200,14 @@ def _excel(path: Path) -> list[tuple[int, dict[str, Any]]]:
         raise MissingExtraError("Reading Excel files", "excel") from error
     check_zip_size(path)
     try:
-        sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-        rows = [tuple(row) for row in sheet.iter_rows(values_only=True)]
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+            rows = [tuple(row) for row in book.worksheets[0].iter_rows(values_only=True)]
     except Exception as error:
         # The library raises many kinds of errors for bytes that are not a workbook.
         raise _broken("unreadable-file", path, f"{type(error).__name__}: {error}", "an Excel workbook") from error
-    names = [str(name) for name in rows[0] if name is not None] if rows else []
+    names = rows[0] if rows else ()
     return [
-        (number, dict(zip(names, row, strict=False)))
+        (number, {str(name): value for name, value in zip(names, row, strict=False) if name is not None})
         for number, row in enumerate(rows[1:], start=2)
         if any(value is not None for value in row)
     ]

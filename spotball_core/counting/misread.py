@@ -68,6 +68,8 @@ def _described(reader: Reader, sign: Sign) -> Problem:
         return Problem(code, source.name, first[0], field, f"{what} ({shown})", expected)
     flag = f"--{option.replace('_', '-')} {value}"
     fix = f"Add {flag} (in Python: {option}={value!r}), or --accept-signs to count them unchanged"
+    if value is None:
+        fix = "Convert the points to pixels of the image. If they are from 0 to 1000, add --point-scale 1000"
     return Problem("misread-answers", source.name, first[0], field, f"{what} ({shown})", expected, fix=fix)
 
 
@@ -132,7 +134,7 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
         "shares": (f"values between 0 and 1 in all {n} points", f"pixels of images of {size} pixels"),
         "percent": (f"values between 0 and 100 in all {n} points", f"pixels of images of {size} pixels"),
         "far off image": (
-            f"{n} of {of} points outside the image, and values up to 1000",
+            f"{n} of {of} points outside the image",
             f"points inside the image of {size} pixels",
         ),
         "swapped": (

@@ -66,9 +66,10 @@ OPTIONS: dict[str, tuple[str, object]] = {
     "from 0": ("first_index", 0),
     "shares": ("point_scale", "1"),
     "percent": ("point_scale", "100"),
-    "far off image": ("point_scale", "1000"),
+    "far off image": ("point_scale", None),
 }
-"""The signs that leave no doubt, each with the option (see `AnswerOptions`) and the value that reads the answers."""
+"""The signs that leave no doubt, each with the option (see `AnswerOptions`) and the value that reads the answers (None
+if the sign does not show it)."""
 
 
 @dataclass(frozen=True)
@@ -281,8 +282,9 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     zero, off_image = pl.col("zero"), pl.col("off_image")
     all_from_0 = (zero > 0) & (pl.col("counted") == pl.col("numbers")) & (pl.col("fit_from_0") == pl.col("numbers"))
     percent = pl.col("percent").fill_null(False)
-    far_off_image = (off_image >= LEAST_ANSWERS) & (off_image > 0.5 * points) & (least >= 0) & (largest <= 1000)
-    swapped = swapped & ~percent & ~far_off_image
+    far_off_image = (off_image >= LEAST_ANSWERS) & (off_image > 0.5 * points)
+    swapped = swapped & ~percent
+    far_off_image = far_off_image & ~swapped
     # Most answers would be correct if they counted from 0. A single cell for all images may be correct by chance.
     from_0 = (
         (pl.col("hits_from_0") - pl.col("hits") > 0.5 * pl.col("counted"))

@@ -84,8 +84,16 @@ def _index(grid: Grid) -> pl.Expr:
 _OPEN, _CLOSE = r"[\s\[({\"'“”‘’«„]{0,5}", r"[\s\])}\"'“”‘’»]{0,5}"
 _WRAPPED = re.compile(rf"{_OPEN}(?:cell\b[\s:=]{{0,5}})?{_OPEN}(\w{{1,20}}(?:\s{{1,5}}\w{{1,20}})?){_CLOSE}", re.I)
 
-WRAPPED = r"^\s*(?:[\[({\"'“”‘’«„]|(?i:cell)\b)"
-"""Regular expression for the start of a label with brackets, quotation marks or the word "cell" around it."""
+# "Row D, Column 6", "D-6", "(D, 6)", "**D6**", "$\\boxed{D6}$" and "D6.".
+_MARK = r"[\s\[\](){}\"'“”‘’«»„*_`$.]{0,9}"
+_SPELLED = re.compile(
+    rf"{_MARK}(?:\\(?:boxed|text|mathrm)\{{)?{_MARK}(?:row\b[\s:=]{{0,5}})?([a-z]{{1,2}}|\d{{1,3}}(?=[\s,-]*[a-z]))"
+    rf"[\s,;|-]{{0,5}}(?:(?:col|column)\b[\s:=]{{0,5}})?([a-z]{{1,2}}|\d{{1,3}}){_MARK}",
+    re.I,
+)
+
+WRAPPED = r"(?i)[^\sa-z0-9]|\bcell\b|\brow\b"
+"""Regular expression for signs and words in a label that are not part of it."""
 
 
 INDEX = r"^\s*\d{1,6}(?:\.0{1,6})?\s*$"
@@ -103,7 +111,8 @@ def _positions(labels: pl.Series, grid: Grid, first_index: FirstIndex | None = N
         if first_index is not None and re.match(INDEX, label):
             row, col = divmod(int(float(label)) - first_index, grid.cols)
             return row + 1, col + 1
-        for text in (label, match[1] if (match := _WRAPPED.fullmatch(label)) else ""):
+        match = _WRAPPED.fullmatch(label) or _SPELLED.fullmatch(label)
+        for text in (label, "".join(match.groups()) if match else ""):
             try:
                 return parse_label(text)
             except GridError:

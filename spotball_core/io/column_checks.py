@@ -79,7 +79,7 @@ def option_for(
     Args:
         columns: the columns, under the names that readers use.
         names: the names of columns that the user has given.
-        missing: the missing columns (`image` or `cell`), with the names that they should be given.
+        missing: the missing columns (`image`, `cell` or `ball`), with the names that they should be given.
         read: columns that affect scores.
         known: other known columns.
     """

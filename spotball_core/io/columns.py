@@ -33,6 +33,10 @@ _USUAL = {
         *("prediction", "pred", "predicted", "answer", "response_cell", "response", "guess", "label", "choice"),
         *("target", "gt", "ground_truth", "truth", "gold", "y_true", "y_pred", "output"),
     ),
+    "ball": (
+        *("truth", "ground_truth", "gold", "target", "gt", "y_true", "correct", "label", "answer", "ball"),
+        *("prediction", "pred", "predicted", "response", "guess", "choice", "output"),
+    ),
 }
 """Names that tables of other tools use for these columns, the most common first."""
 
@@ -42,9 +46,19 @@ REPLIES = (
 )
 """Names that tables of other tools use for a column of whole replies."""
 
+PREDICTIONS = {
+    "cell": (
+        *("prediction", "pred", "predicted", "predicted_cell", "pred_cell", "model_answer", "model_prediction"),
+        *("guess", "guessed_cell", "y_pred"),
+    ),
+    "x": ("pred_x", "predicted_x", "x_pred", "guess_x"),
+}
+"""Columns that contain a model's answer, so that `cell`, or `x` and `y`, next to them are the truth."""
+
 _WORDS = {
     "image": ("image", "img", "picture", "photo", "filename"),
     "cell": ("cell", "prediction", "pred", "predicted", "answer", "guess", "label", "gold", "gt", "truth"),
+    "ball": ("truth", "gold", "gt", "target", "ball", "cell", "label", "answer"),
 }
 """Words that are part of other names for these columns, such as `model_answer`."""
 
@@ -176,7 +190,7 @@ def likely_column(missing: str, columns: Iterable[str]) -> str | None:
     """Return the column that probably has the content of a missing column; None if no column does.
 
     Args:
-        missing: `image` or `cell`.
+        missing: `image`, `cell` (of an answer) or `ball` (the ball's cells).
         columns: the columns that may have it.
 
     Examples:

@@ -27,6 +27,8 @@ def known_as(unknown: Iterable[str], scenes: Sequence[Scene]) -> dict[str, tuple
         >>> scenes = [Scene(image="0", sport=sport, grid=Grid.standard()) for sport in ("soccer", "tennis")]
         >>> known_as(["0.0", "0.jpg", "images/soccer/0.jpg", "golf/1.jpg"], scenes)
         {'0.0': (None, '0'), '0.jpg': (None, '0'), 'images/soccer/0.jpg': ('soccer', '0')}
+        >>> known_as(["train/soccer/0.jpg", "val/soccer/0.jpg"], scenes)
+        {}
     """
     sports: defaultdict[str, set[str]] = defaultdict(set)
     ends: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
@@ -36,6 +38,7 @@ def known_as(unknown: Iterable[str], scenes: Sequence[Scene]) -> dict[str, tuple
         for start in range(len(parts)):
             ends["/".join(parts[start:])].add(scene.key)
     known: dict[str, tuple[str | None, str]] = {}
+    folders_of: defaultdict[tuple[str | None, str], set[tuple[str, ...]]] = defaultdict(set)
     for given in unknown:
         parts = [part for part in given.replace("\\", "/").split("/") if part not in ("", ".")]
         if not parts:
@@ -56,4 +59,8 @@ def known_as(unknown: Iterable[str], scenes: Sequence[Scene]) -> dict[str, tuple
             known[given] = (None, image)
         elif len(named) == 1:
             known[given] = (named.pop(), image)
-    return known
+        if folders and given in known:
+            folders_of[known[given]].add(tuple(folders))
+    # Files of the same name in several folders, such as train/1.png and val/1.png, are different images.
+    ambiguous = {key for key, of_image in folders_of.items() if len(of_image) > 1}
+    return {given: key for given, key in known.items() if key not in ambiguous}

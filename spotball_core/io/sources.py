@@ -26,7 +26,7 @@ from spotball_core.errors import (
 )
 from spotball_core.interchange import ArrowFrame, PolarsDataset, frame_of, is_foreign
 from spotball_core.io.column_checks import check_header, check_shapes, doubtful, meant_by, option_for
-from spotball_core.io.columns import ANSWERS, REPLIES, ColumnNames
+from spotball_core.io.columns import ANSWERS, PREDICTIONS, REPLIES, ColumnNames
 from spotball_core.io.csv_records import read_layout, record_lines
 from spotball_core.io.frames import COLUMNS, KEYS
 from spotball_core.io.records import Records, json_records, records_of_answers, table_of_records
@@ -75,6 +75,9 @@ _ONE_A_LINE = "Write one object per line. Remove brackets around the list and co
 _HEAD, _BLOCK = 4096, 1 << 20
 _COMPRESSED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 """The first bytes of gzip, zlib and zstd files. A zlib file may otherwise look like text."""
+
+_MISSING = ("na", "n/a", "#n/a", "nan", "none", "null", "")
+"""Spellings of a missing number, in lower case."""
 
 _JSON_BLANKS = b" \t\r\n"
 
@@ -323,6 +326,9 @@ def as_text(
 
     def text(ours: str) -> pl.Expr:
         column, dtype = pl.col(place[ours]), schema[place[ours]]
+        if isinstance(dtype, pl.Struct) and ours == "image" and "path" in (part.name for part in dtype.fields):
+            # The images of the library datasets: bytes and a path.
+            return column.struct.field("path").cast(pl.String)
         if isinstance(dtype, pl.Struct):
             # If encoded, a missing object would become an object of nulls.
             return pl.when(column.is_not_null()).then(column.struct.json_encode())
@@ -336,6 +342,11 @@ def as_text(
             # A column of whole numbers with missing values, as pandas stores it.
             whole = column.cast(pl.Int64, strict=False).cast(pl.String)
             return pl.when(column == column.floor()).then(whole).otherwise(column.cast(pl.String))
+        if ours in NUMBERS and dtype == pl.String:
+            # Spellings of missing values.
+            return pl.when(~column.str.strip_chars().str.to_lowercase().is_in(_MISSING)).then(column)
+        if dtype == pl.List or dtype == pl.Array:
+            raise InputError([Problem("wrong-type", name, None, ours, "lists", "text or numbers")])
         return column.cast(pl.String)
 
     return frame.select("_record", *(text(ours).alias(ours) for ours in (*READ, *also) if ours in place))
@@ -428,6 +439,18 @@ def _check_columns(name: str, columns: Iterable[str], names: ColumnNames) -> Non
     no_answer = not any(answer in present or answer in meant for answer in ANSWERS)
     missing = [*["image"] * no_image, *["cell"] * no_answer]
     option = option_for(present, names, dict(zip(missing, missing, strict=True)), READ, COLUMNS)
+    lower = {column.strip().lower(): column for column in given}
+    for ours, spellings in PREDICTIONS.items():
+        other = next((lower[spelling] for spelling in spellings if spelling in lower), None)
+        if ours in present and ours not in names and other is not None and other not in names.values():
+            fix = f"{names.option({ours: other})} to read that column, or {ours}={ours}"
+            problems.append(
+                Problem("ambiguous-name", name, None, ours, f"the columns {ours} and {other}", "one answer", fix=fix)
+            )
+    if {"x", "y", "width", "height"} <= {*present} and "x" not in names:
+        found, expected = "the columns x, y, width and height, which may be a box", "points: x and y in pixels"
+        fix = "If x and y are points, add --columns x=x. Otherwise, write the center of the box as x and y"
+        problems.append(Problem("ambiguous-name", name, None, "x, y", found, expected, fix=fix))
     problems += doubtful(name, present, READ, COLUMNS, fix=option.replace("Add", "Or add", 1))
     if no_image:
         fix = option or "Rename the column that contains the image ids to `image`"

@@ -271,9 +271,9 @@ def _missing(name: str, columns: Sequence[str], present: Sequence[str], names: C
     no_image = "image" not in known
     # A scene may have no ball.
     no_ball = known.isdisjoint((*BALL, "grid"))
-    # The option cannot name a second column `cell` if it already names that of the responses.
+    # `cell` would also name the column of the responses.
     wanted = {"image": "image"} if no_image else {}
-    wanted |= {"cell": "cells" if "cell" in names else "cell"} if no_ball else {}
+    wanted |= {"ball": "cells"} if no_ball else {}
     option = option_for(present, names, wanted, TRUTH, NAMES)
     problems = [*doubtful(name, present, TRUTH, NAMES, fix=option.replace("Add", "Or add", 1))]
     if no_image:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -24,6 +24,9 @@ from spotball_core.service.json_file import parse_json
 
 MOST_PROBLEMS = 10_000
 """Number of problems after which reading stops: a table with more of them probably does not contain the truth."""
+
+_LEAST_SCALED, _LEAST_PERCENT = 3, 10
+"""Minimum numbers of images with a ball for the conclusion that places are fractions or percentages."""
 
 LABELS = ("cell", "cells", "ball_cells")
 """Columns with labels of cells."""
@@ -95,6 +98,7 @@ def scenes_of_rows(
                 _add(image, first)
         except RowFault as fault:
             faults.append((number, fault))
+    faults += _scaled(images.values())
     scenes = []
     for image in images.values():
         if len(faults) > MOST_PROBLEMS:
@@ -162,6 +166,32 @@ def _add(image: _Image, first: _Image) -> None:
             expected = "the same value in all rows of an image"
             raise RowFault(name, f"{_shown(value)} for {label}", expected, first=first.row, code="incompatible-data")
     first.ball.extend(image.ball)
+
+
+def _scaled(images: Collection[_Image]) -> Iterator[tuple[int, RowFault]]:
+    """Yield a fault if all points or boxes of the ball are between 0 and 1, or all points within 0 and 100.
+
+    Points within 100 pixels of the upper left corner on many images are not in pixels.
+    """
+    for name, stated in (
+        ("x", [(image, image.ball) for image in images if image.form == "x"]),
+        ("ball_box", [(image, image.given["ball_box"]) for image in images if "ball_box" in image.given]),
+    ):
+        values = [value for _, numbers in stated for value in numbers]
+        if len(stated) < _LEAST_SCALED or min(values) < 0 or len(set(values)) < _LEAST_SCALED:
+            continue
+        scale = next((size for size in (1, 100) if max(values) <= size), None)
+        if scale == 1 or (scale == 100 and len(stated) >= _LEAST_PERCENT):
+            yield (
+                stated[0][0].row,
+                RowFault(
+                    name,
+                    f"values between 0 and {scale} in all {len(stated)} images",
+                    "pixels",
+                    f"Multiply x by the width of the image / {scale}, and y by the height / {scale}",
+                    code="misread-answers",
+                ),
+            )
 
 
 # Scenes -----------------------------------------------------------------------------------------------------------

@@ -241,6 +241,8 @@ def load_counts(
     columns = ColumnNames.of(columns)
     paths = paths_of(data)
     files = response_files(paths) if paths else ()
+    if isinstance(truth, (str, Path)) and "cells" not in columns:
+        _check_not_both(Path(truth), paths)
     known = _scenes(data, paths, scenes, truth, columns, grid)
     if engine is not None and not paths:
         raise OptionError(
@@ -269,6 +271,18 @@ def load_counts(
     if strict and counts.warnings:
         raise InputError(counts.warnings)
     return counts, known
+
+
+def _check_not_both(truth: Path, predictions: Sequence[Path]) -> None:
+    """Raise OptionError if a file is both the truth and the predictions, because one column would be read as both."""
+    if any(path.resolve() == truth.resolve() for path in predictions if path.is_file()):
+        raise OptionError(
+            "this file contains the predictions as well. Name both columns: --columns cell=PREDICTION,cells=TRUTH (in "
+            "Python: columns={'cell': 'PREDICTION', 'cells': 'TRUTH'})",
+            code="ambiguous-name",
+            file=truth,
+            field="truth",
+        )
 
 
 def _scenes(

@@ -13,7 +13,7 @@ from spotball_core.service.safe_text import latex_text, markdown_row, markdown_t
 if TYPE_CHECKING:
     from rich.console import Console
 
-_WIDE = 200
+_WIDE = 80
 
 Titled = tuple[str, int, Sequence[str], Sequence[Sequence[str]]]
 """A table: its title, the number of leading columns that contain names, the column headings, and the rows."""
@@ -72,7 +72,7 @@ def columns_that_fit(widths: list[int], n_names: int, width: int) -> Iterator[li
 
 
 def tables_as_text(tables: Iterable[Titled], foot: str, *, to_terminal: bool = False) -> str:
-    """Return the text that `print_tables` prints: 200 columns wide, or with `to_terminal` as `printed_text` states."""
+    """Return the text that `print_tables` prints: 80 columns wide, or with `to_terminal` as wide as the terminal."""
     return printed_text(lambda console: print_tables(tables, foot, console), _WIDE, to_terminal=to_terminal)
 
 
@@ -88,8 +88,8 @@ def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int 
         show: the function.
         width: number of columns.
         narrowest: minimum number of columns on a terminal.
-        to_terminal: whether the text has the width of the terminal that standard output is connected to, or 80 columns
-            if it is a file or a pipe. Other texts have no colors.
+        to_terminal: whether the text has the width of the terminal, if standard output is a terminal. Other texts
+            have no colors.
     """
     from rich.console import Console
 
@@ -97,10 +97,8 @@ def printed_text(show: Callable[[Console], None], width: int, *, narrowest: int 
     # None: the environment variables that Rich reads, such as FORCE_COLOR, decide.
     colored = (on_terminal or None) if to_terminal else False
     out = io.StringIO()
-    if to_terminal:
-        # Without a terminal, Rich returns the variable COLUMNS, or 80.
-        available = Console().width
-        width = max(available if on_terminal else min(available, width), narrowest)
+    if on_terminal:
+        width = max(Console().width, narrowest)
     # In a notebook, Rich displays the text instead of writing it to the file, unless force_jupyter is False.
     console = Console(file=out, width=width, force_terminal=colored, force_jupyter=False)
     show(console)

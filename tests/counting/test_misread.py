@@ -248,6 +248,18 @@ class TestSignsOfMisreading:
         assert counts == read_counts(frame([{**row, "sport": "soccer"} for row in right(KNOWN, "cell")]), known)
         assert [warning.code for warning in counts.warnings] == ["assumed-format"]
 
+    def test_read_counts_does_not_read_files_of_the_same_name_in_several_folders_as_one_image(self) -> None:
+        rows = [{"image": f"{folder}/{KNOWN[0].image}.png", "cell": "D5"} for folder in ("train", "val")]
+        with raises(InputError, "unknown-image:image:1"):
+            read_counts(frame(rows), KNOWN)
+        assert read_counts(frame(rows[:1]), KNOWN).table["image"].to_list() == [KNOWN[0].image]
+
+    @pytest.mark.parametrize("change", [(-320.0, -180.0), (1280.0, 0.0)])
+    def test_points_that_are_mostly_outside_the_image_stop_reading(self, change: tuple[float, float]) -> None:
+        rows = [{**row, "x": row["x"] + change[0], "y": row["y"] + change[1]} for row in right(KNOWN, "x")]
+        with raises(InputError, "misread-answers:x, y:1"):
+            read_counts(frame(rows), KNOWN)
+
     def test_read_counts_reads_the_ends_of_the_paths_of_images_if_they_are_unique(self) -> None:
         known = [scene("1", path="frames/a/0001.jpg"), scene("2", path="frames/b/0001.jpg"), scene("3", path="c/7.jpg")]
         rows = [{"image": name, "cell": "D5"} for name in ("a/0001.jpg", "/data/frames/b/0001.jpg", "7.jpg")]

@@ -92,11 +92,27 @@ def counted(rows: Answers) -> dict[Any, float]:
     return dict(Counter((*(row[key] for key in keys), index) for row, index in rows))
 
 
+SPELLED = (
+    "Row D, Column 5",
+    "row D col 5",
+    "D-5",
+    "D, 5",
+    "(D, 5)",
+    "**D5**",
+    "$D5$",
+    r"\boxed{D5}",
+    r"$\boxed{D5}$",
+    "D5.",
+    "`5D`",
+)
+"""Spellings of D5 with signs or words that are not part of the label."""
+
 POSITIONS = [(1, 1), (4, 5), (6, 10), (0, 1), (7, 1), (1, 11), (-1, 3)]
-UNREADABLE = ["G1", "A11", "A0", "ERROR", "D5.", "D5 or D6", "Ｄ5", "D٥", "-1A", "x" * 300]
+UNREADABLE = ["G1", "A11", "A0", "ERROR", "D5 or D6", "Ｄ5", "D٥", "-1A", "x" * 300]
 CELLS: dict[str, Any] = {
     # Rows, and the expected count of each cell. Rows and columns start at 1, and a distribution counts as one response.
     **{f"spellings of {cell}": ([D5 | {"cell": s} for s in spellings(cell)], {cell: 5}) for cell in (0, 9, 10, 34, 59)},
+    "spellings with words and signs": ([D5 | {"cell": text} for text in SPELLED], {34: len(SPELLED)}),
     **{f"{text:.9} is unparsed": ([D5 | {"cell": text}], {None: 1}) for text in UNREADABLE},
     **{
         f"positions as {kind.__name__}": (
@@ -365,7 +381,7 @@ BAD_ROWS = [
     ({"image": "2", "x": "3", "y": None}, "missing-value:y", "x"),
     ({"image": "2", "x": None, "y": "3"}, "missing-value:x", "y"),
     ({"image": "2", "x": "left", "y": "3"}, "invalid-value:x", "'left'"),
-    ({"image": "2", "x": "3", "y": "nan"}, "invalid-value:y", "'nan'"),
+    ({"image": "2", "x": "3", "y": "3px"}, "invalid-value:y", "'3px'"),
     ({"image": "2", "x": "inf", "y": "3"}, "invalid-value:x", "'inf'"),
     ({"image": "2", "row": "3", "col": None}, "missing-value:col", "row"),
     ({"image": "2", "row": "1.5", "col": "2"}, "invalid-value:row", "'1.5'"),
@@ -677,7 +693,7 @@ class TestBadFiles:
             path.write_bytes(whole[:cut])
             assert len(str(fails(path, where="unreadable-file:file")).splitlines()) == 1
         pl.DataFrame({"image": ["2"], "cell": [["D5"]]}).write_parquet(path)
-        fails(path, where="unreadable-file:file")
+        fails(path, where="wrong-type:cell")
 
     @pytest.mark.parametrize(
         ("responses", "known", "where"),

@@ -343,8 +343,8 @@ def test_scenes_of_a_table_that_repeats_an_image_raises_an_error_that_names_both
 @pytest.mark.parametrize(
     ("columns", "fields", "option"),
     [
-        ("image_id,gold", ["image", "cell"], "image=image_id,cell=gold"),
-        ("image,label", ["cell"], "cell=label"),
+        ("image_id,gold", ["image", "cell"], "image=image_id,cells=gold"),
+        ("image,label", ["cell"], "cells=label"),
         ("image,note", ["cell"], None),
         ("image,x", ["y"], None),
         ("image,row", ["col"], None),

@@ -18,6 +18,7 @@ TEXTS: dict[str, str | bytes] = {
     "@Excel": b"PK\x03\x04\x14\x00\x06\x00\x08\x00",
     "@Latin-1": "image,cell,respondent\n1,D5,Jörg\n".encode("latin-1"),
     "@UTF-16": "image,cell\n1,D5\n2,D5\n3,D5\n".encode("utf-16"),
+    "@boxes in percent": "image,x1,y1,x2,y2\n" + "".join(f"{i},{9 * i},20,{9 * i + 5},3{i}\n" for i in range(10)),
     "@replies as cells": "image,cell\n" + "".join(f"{image},{_REPLY}\n" for image in IMAGES),
     "@scenes of two grids": "".join(
         f"{one.model_dump_json()}\n" for one in (scene("1"), scene("2", grid={"rows": 3, "cols": 4}))

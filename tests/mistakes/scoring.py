@@ -91,6 +91,24 @@ a number with a unit | score p.csv --scenes data/scenes.jsonl --bootstrap 0
 whole replies in a column of another tool | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     missing-column | found the columns image, response | p.csv: cell | spotball parse p.csv --reply response
     file p.csv image,response\n1,The ball is in D5\n
+the truth next to the predictions | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    ambiguous-name | found the columns cell and prediction | p.csv: cell | Add --columns cell=prediction
+    file p.csv image,cell,prediction\n1,D5,A1\n
+points of the truth next to the predictions | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    ambiguous-name | found the columns x and pred_x | p.csv: x | Add --columns x=pred_x
+    file p.csv image,x,y,pred_x,pred_y\n1,3,4,50,60\n
+corners with a size | score p.csv --scenes data/scenes.jsonl --bootstrap 0
+    ambiguous-name | found the columns x, y, width and height | p.csv: x, y | add --columns x=x
+    file p.csv image,x,y,width,height\n1,485.6,152.6,65.8,65.8\n
+one file as truth and predictions | score p.csv --truth p.csv --bootstrap 0
+    ambiguous-name | this file contains the predictions as well | p.csv: truth | --columns cell=PREDICTION,cells=TRUTH
+    file p.csv image,truth,prediction\n1,D9,A1\n
+a truth in fractions | score p.csv --truth t.csv --bootstrap 0
+    misread-answers | found values between 0 and 1 in all 3 images | t.csv:2: x | Multiply x by the width
+    file p.csv image,cell\n1,D5\n | file t.csv image,x,y\n1,0.81,0.51\n2,0.2,0.3\n3,0.7,0.1\n
+a truth of boxes in percent | score p.csv --truth t.csv --bootstrap 0
+    misread-answers | found values between 0 and 100 in all 10 images | t.csv:2: ball_box | Multiply x by the width
+    file p.csv image,cell\n1,D5\n | file t.csv @boxes in percent
 free text as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
     file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n | status 0

@@ -105,7 +105,7 @@ def moved_outside(path: Path) -> None:
     [
         (Path.unlink, "missing-file:image", ""),
         (moved_outside, "invalid-path:image", ""),
-        (lambda path: path.write_text("no image"), "unreadable-file:image", "cannot identify"),
+        (lambda path: path.write_text("no image"), "unreadable-file:image", "another format"),
         (lambda path: path.write_bytes(path.read_bytes()[:2000]), "unreadable-file:image", "truncated"),
         (lambda path: Image.new("RGBA", (448, 448), (1, 2, 3, 100)).save(path), "invalid-value:image", "transparent"),
     ],

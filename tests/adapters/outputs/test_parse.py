@@ -203,6 +203,34 @@ def test_parse_files_reads_points_in_the_only_scale_that_they_fit(tmp_path: Path
     assert boxes.reading.rows["cell"].to_list() == ["D6"]
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": 464, "image_path": "images/soccer/163.jpg", "response": "D5"},
+        {"question_id": 464, "file_name": "163.jpg", "response": "D5"},
+        {"image": "163", "answer": "A1", "model_output": "D5"},
+        {"image": "163", "text": "Where is the ball? For example A1.", "generated_text": "D5"},
+    ],
+)
+def test_parse_files_prefers_names_of_images_to_row_numbers_and_replies_to_labels(
+    record: dict[str, Any], tmp_path: Path
+) -> None:
+    (row,) = parsed(tmp_path / "a.jsonl", lines([record]), policy="lenient").reading.rows.iter_rows(named=True)
+    assert (row["image"], row["cell"]) == ("163", "D5")
+
+
+def test_parse_files_of_a_workbook_with_columns_without_a_name_does_not_shift_the_others(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for values in ((None, "image", "gold", "response"), (0, "163", "A1", "D5")):
+        book.active.append(values)
+    out = io.BytesIO()
+    book.save(out)
+    rows = parsed(tmp_path / "a.xlsx", out.getvalue(), policy="lenient").reading.rows
+    (row,) = rows.iter_rows(named=True)
+    assert (row["image"], row["cell"]) == ("163", "D5")
+
+
 def test_parse_files_counts_failed_requests_and_excludes_them(tmp_path: Path) -> None:
     limited = {"status_code": 429, "body": {"error": {"message": "Rate limit"}}}
     records = [

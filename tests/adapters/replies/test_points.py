@@ -37,6 +37,7 @@ READ: tuple[tuple[ParsePolicy, str], ...] = (
     ("box-qwen", "<box>[[544, 561, 644, 661]]</box>"),
     ("box-image", '{"x1": 360, "y1": 200, "x2": 400, "y2": 240}'),
     ("box-1000", "544, 561, 644, 661"),
+    ("point-1", '{"x": 0.59400000000000001, "y": 0.61099999999999999}'),
 )
 
 
@@ -55,6 +56,7 @@ def test_point_policy_reads_the_cell_of_the_point_or_box_center(policy: ParsePol
         ("point-1000", "The player at (100, 200) looks to (300, 400)", "several answers"),
         ("point-1000", "Point: (2000, 3)", "outside the grid"),
         ("point-image", "(641, 3)", "outside the grid"),
+        ("point-image", "[-33.6, 105.0]", "outside the grid"),
         ("point-image", "10, 20, 30", "no answer"),
     ],
 )

@@ -49,7 +49,8 @@ class Painter:
         self._look, self._width, self._height = look, width, height
         rng = np.random.default_rng(seed)
         self._world = self._background(int(width * 1.3) + 1, rng)
-        self._grain = rng.normal(0, _NOISE, (height * 2, width * 2, 1)).round().astype(np.int16)
+        grain = np.repeat(rng.normal(0, _NOISE, (height * 2, width * 2, 1)).round(), 3, axis=2)
+        self._brighter, self._darker = (np.maximum(sign * grain, 0).astype(np.uint8) for sign in (1, -1))
 
     def draw(self, moment: Moment, number: int) -> tuple[Image, Truth]:
         """Return the picture of the match at one time, in RGB, and the boxes of the balls and players in it.
@@ -71,7 +72,9 @@ class Painter:
             self._ball(canvas, ball)
         rng = np.random.default_rng(number)
         y, x = (int(limit * rng.random()) for limit in (height, width))
-        noisy = np.clip(canvas + self._grain[y : y + height, x : x + width], 0, 255).astype(np.uint8)
+        # Unlike NumPy, OpenCV limits the results to 0 to 255, and it needs no larger integers for this.
+        grain = slice(y, y + height), slice(x, x + width)
+        noisy = self._cv2.subtract(self._cv2.add(canvas, self._brighter[grain]), self._darker[grain])
         return noisy, Truth(self._seen([ball.box for ball in moment.balls]), self._seen(boxes))
 
     def _seen(self, boxes: list[BoxOf]) -> tuple[BoxOf, ...]:

@@ -172,6 +172,15 @@ def one_by_one(stage: str, items: Iterable[Item], judge: Callable[[Item], Item |
     return Outcome(tuple(passed), tuple(rejects), tuple(failures))
 
 
+def balls_by(detector: Any, items: Sequence[Item]) -> Outcome:
+    """Return the outcome of a detector whose balls are needed, but not its players.
+
+    A detector may have a method `balls`, which is faster than `process` and returns the same balls.
+    """
+    outcome: Outcome = getattr(detector, "balls", detector.process)(items)
+    return outcome
+
+
 def spares_no_other(error: BaseException) -> bool:
     """Return whether an error would also affect other items: invalid settings, no memory, or a full or unwritable disk.
 

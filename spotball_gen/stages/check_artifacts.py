@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from spotball_gen.items.item import Box, Item
-from spotball_gen.items.stage import Context, Device, Failure, Outcome, StageSettings, one_by_one
+from spotball_gen.items.stage import Context, Device, Failure, Outcome, StageSettings, balls_by, one_by_one
 from spotball_gen.quality.regions import changed_outside, judge
 
 SCORES = ("artifact", "artifact_distance", "changed_outside", "ball_again")
@@ -93,7 +93,7 @@ class Artifacts:
             for item in items
             if item.painted is not None
         ]
-        outcome = self._detector.process(bare)
+        outcome = balls_by(self._detector, bare)
         balls = {item.id: item.ball for item in items}
         scores = {reject.item: 0.0 for reject in outcome.rejects}
         for item in outcome.items:

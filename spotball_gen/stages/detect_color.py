@@ -114,9 +114,18 @@ class Color:
         Raises:
             OptionError: if there are no colors for an item's sport.
         """
-        return one_by_one(self.name, items, self._detected)
+        return one_by_one(self.name, items, lambda item: self._detected(item, with_players=True))
 
-    def _detected(self, item: Item) -> Item:
+    def balls(self, items: Sequence[Item]) -> Outcome:
+        """Return the items with only the balls of `process`, without searching for players, which takes most of the
+        time.
+
+        Raises:
+            OptionError: if there are no colors for an item's sport.
+        """
+        return one_by_one(self.name, items, lambda item: self._detected(item, with_players=False))
+
+    def _detected(self, item: Item, *, with_players: bool) -> Item:
         colors = self._colors.get(item.sport)
         if colors is None:
             raise OptionError(
@@ -124,7 +133,8 @@ class Color:
                 code="missing-option",
                 field="detect",
             )
-        teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
         boxes = find_balls(item.image, colors.ball)
-        boxes += find_players(item.image, teams, self.settings.skin, self.settings.hair)
+        if with_players:
+            teams = [Team(shirt, shorts) for shirt, shorts in zip(colors.shirts, colors.shorts, strict=True)]
+            boxes += find_players(item.image, teams, self.settings.skin, self.settings.hair)
         return replace(item, boxes=tuple(box for box in boxes if box.score >= self.settings.confidence))

@@ -15,7 +15,7 @@ from spotball_gen.footage.neighbors import Neighbor, neighbors
 from spotball_gen.footage.tracks import MotionModel, Track, link
 from spotball_gen.items.item import Box, Item
 from spotball_gen.items.pictures import PictureFile
-from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, one_by_one
+from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings, balls_by, one_by_one
 
 _DIGITS = 2
 
@@ -132,7 +132,7 @@ class Kalman:
         boxes: dict[str, tuple[Box, ...]] = {}
         size = int(self._detector.batch_size)
         for start in range(0, len(shown), size):
-            outcome = self._detector.process(shown[start : start + size])
+            outcome = balls_by(self._detector, shown[start : start + size])
             boxes.update((done.id, done.boxes) for done in outcome.items)
         return [[box for box in boxes.get(part.id, ()) if box.label == "ball"] for part in shown]
 

@@ -60,9 +60,13 @@ def test_color_detects_all_balls_and_most_players_with_few_false_boxes(sport: st
         assert frame.image is not None
         items.append(replace(item_of(frame.image, tmp_path, f"match-{frame.ms:09d}"), source=source))
         true_boxes.append(truth["frames"][frame.number])
-    outcome = Color(ColorSettings(), context_of(tmp_path)).process(items)
+    detector = Color(ColorSettings(), context_of(tmp_path))
+    outcome = detector.process(items)
     assert not outcome.rejects
     assert not outcome.failures
+    assert [item.boxes for item in detector.balls(items).items] == [
+        tuple(box for box in item.boxes if box.label == "ball") for item in outcome.items
+    ]
     shares: dict[str, list[float]] = {"ball": [], "player": []}
     counts: Counter[str] = Counter()
     for item, true in zip(outcome.items, true_boxes, strict=True):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from tests.sharing import Prepared
+
 THOROUGH = os.environ.get("SPOTBALL_TESTS") == "thorough"
 """Whether tests have their full size, as in `make test-all`. `make test` tries a quarter of Hypothesis's examples."""
 
@@ -58,6 +60,12 @@ def _published(variable: str, name: str, *files: str) -> Path:
     if not all((folder / file).exists() for file in files):
         pytest.skip(f"{_NO_DATA} {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Return the folders of the demo's dataset and of the demo's generated items, which take long to make."""
+    return Prepared(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,7 @@ from spotball_core.replication import Replication
 from tests.browsing import launched
 from tests.builders import dataset
 from tests.conftest import ROOT
+from tests.sharing import Prepared, shared_folder
 
 SCRIPTS = Path(sys.executable).parent
 
@@ -69,21 +70,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Test processes that run in parallel share one built site.
     """
-    import fcntl
 
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / "site"
-    with (shared / "site.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
-            work = tmp_path_factory.mktemp("work")
-            environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(work)}
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
-            assert done.returncode == 0, done.stdout + done.stderr
-            assert list(work.glob("spotball-docs-*")) == []
-    return folder
+    def build(folder: Path) -> None:
+        command = [str(SCRIPTS / "mkdocs"), "build", "--strict", "--site-dir", str(folder)]
+        work = tmp_path_factory.mktemp("work")
+        environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "TMPDIR": str(work)}
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert list(work.glob("spotball-docs-*")) == []
+
+    return shared_folder(tmp_path_factory, "site", build)
 
 
 def public_homes() -> set[str]:
@@ -205,12 +201,12 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_readme_shell_commands_succeed_and_print_the_output_in_the_readme(tmp_path: Path) -> None:
+def test_readme_shell_commands_succeed_and_print_the_output_in_the_readme(tmp_path: Path, prepared: Prepared) -> None:
     lines = [line for block in blocks("bash") for line in block.splitlines() if not line.startswith("pip ")]
     assert any(line.startswith("spotball score") for line in lines)
     assert [line for line in lines if line.startswith("spotball gen ")] == ["spotball gen run --demo --out items"]
     environment = os.environ | {"PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", "-c", "\n".join(["set -e", *lines])]
+    command = ["bash", "-c", prepared.commands("\n".join(["set -e", *lines]))]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert "spotball|v:" in done.stdout

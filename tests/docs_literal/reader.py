@@ -18,6 +18,7 @@ from typing import Any
 
 from scripts.docs_blocks import Block
 from tests.conftest import ROOT
+from tests.sharing import Prepared
 
 PACKAGES = ("spotball_core", "spotball_adapters", "spotball_gen")
 
@@ -70,9 +71,18 @@ class Reader:
         folder: an empty folder to run the blocks in.
         state: a separate folder for the state of the reader's terminal.
         environment: additional environment variables, such as the addresses of services.
+        prepared: the folders of slow commands on many pages, which run once for all pages. Without it, each page runs
+            them.
     """
 
-    def __init__(self, folder: Path, state: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        state: Path,
+        environment: Mapping[str, str] | None = None,
+        prepared: Prepared | None = None,
+    ) -> None:
+        self._prepared = prepared
         self._state = state
         modules, self._installed = state / "modules", state / "installed"
         modules.mkdir()
@@ -138,7 +148,8 @@ class Reader:
             commands = commands.replace(line, "")
         for installation in LOCAL_PIP.finditer(commands):
             self._install(block, installation[1])
-        self._run(block, LOCAL_PIP.sub("", commands))
+        commands = LOCAL_PIP.sub("", commands)
+        self._run(block, self._prepared.commands(commands) if self._prepared else commands)
 
     def _install(self, block: Block, folder: str) -> None:
         """Install a folder with a pyproject.toml without pip, because pip needs a network to get its build tools."""

@@ -17,6 +17,7 @@ from spotball_core.version import install_command
 from tests.conftest import ROOT
 from tests.docs_literal.network import network
 from tests.docs_literal.reader import NotLiteralError, Reader
+from tests.sharing import Prepared
 
 PAGES = [
     f"{folder}/{path.name}"
@@ -107,17 +108,24 @@ def excepted(page: str, text: str) -> list[Block]:
     return [block for block in blocks(text) if block.is_visible and is_not_run(page, block)]
 
 
-def follow(text: str, folder: Path, page: str = "", environment: Mapping[str, str] | None = None) -> Path:
+def follow(
+    text: str,
+    folder: Path,
+    page: str = "",
+    environment: Mapping[str, str] | None = None,
+    prepared: Prepared | None = None,
+) -> Path:
     """Run the visible blocks of a page in a new folder, and return the folder.
 
     Args:
         page: path of the page, for the list of exceptions.
         environment: additional environment variables.
+        prepared: the folders of slow commands on many pages, which run once for all pages.
     """
     work, state = folder / "work", folder / "state"
     work.mkdir(parents=True)
     state.mkdir()
-    with Reader(work, state, environment) as reader:
+    with Reader(work, state, environment, prepared) as reader:
         reader.read(block for block in blocks(text) if not is_not_run(page, block))
     return work
 
@@ -151,12 +159,12 @@ def is_run_by_the_build(page: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if not is_run_by_the_build(page)])
 def test_page_blocks_run_without_errors_when_copied_unchanged_into_an_empty_folder(
-    page: str, tmp_path: Path, services: dict[str, str]
+    page: str, tmp_path: Path, services: dict[str, str], prepared: Prepared
 ) -> None:
     library = LIBRARIES.get(page)
     if library and find_spec(library) is None:
         pytest.skip(f"needs {library}")
-    follow((ROOT / "docs" / page).read_text(encoding="utf-8"), tmp_path, page, services)
+    follow((ROOT / "docs" / page).read_text(encoding="utf-8"), tmp_path, page, services, prepared)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -232,6 +240,21 @@ class TestReader:
         other = "\n".join(lines).replace("openai", "other")
         with pytest.raises(NotLiteralError, match="CERTIFICATE_VERIFY_FAILED"):
             follow(fenced("python", other), tmp_path / "other", environment=services)
+
+    def test_prepared_folders_replace_only_commands_without_other_options(
+        self, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        class Made(Prepared):
+            def folder(self, name: str) -> Path:
+                (tmp_path / name).mkdir(exist_ok=True)
+                (tmp_path / name / f"{name}.txt").touch()
+                return tmp_path / name
+
+        kept = "spotball demo --out demo --help > help.txt\nspotball gen run --help > run.txt"
+        page = fenced("bash", f"{kept}\nspotball demo --out made\nspotball gen run --demo --out items")
+        work = follow(page, tmp_path / "page", prepared=Made(tmp_path_factory))
+        found = sorted(path.relative_to(work).as_posix() for path in work.rglob("*.txt"))
+        assert found == ["help.txt", "items/items.txt", "made/demo.txt", "run.txt"]
 
     @pytest.mark.slow
     def test_reader_keeps_a_server_running_until_the_end_of_the_page(self, tmp_path: Path) -> None:

@@ -18,10 +18,9 @@ import pytest
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.dataset.exports import FORMATS, export
-from spotball_gen.demo.config import write_demo_config
 from spotball_gen.items.pictures import decoded
-from spotball_gen.run import generate
 from tests.conftest import ROOT
+from tests.sharing import Prepared
 
 pytestmark = [
     pytest.mark.slow,
@@ -181,7 +180,7 @@ def test_huggingface_hub_reads_the_dataset_card(format: str, exported: Path) -> 
     assert "balamurugan2025spottheball" in card.text
 
 
-def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Path) -> None:
+def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Path, prepared: Prepared) -> None:
     """Run the Python examples of the section on exports, on the demo exports that the section makes."""
     for name in ("datasets", "pycocotools", "mlcroissant"):
         library(name)
@@ -189,11 +188,10 @@ def test_export_examples_in_the_how_to_print_the_documented_output(tmp_path: Pat
     text = page.partition("\n## Export the dataset\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```python\n(.*?)```\n\n(?:This prints:\n\n)?```text\n(.*?)```", text, re.DOTALL)
     assert len(examples) == text.count("```python") == 3
-    generate(write_demo_config(tmp_path / "demo"), tmp_path / "items")
     for options in re.findall(r"^\$ spotball gen export items (.*)$", text, re.MULTILINE):
         words = options.split()
         out = tmp_path / words[words.index("--out") + 1]
-        export(tmp_path / "items", words[words.index("--format") + 1], out, with_ball="--with-ball" in words)
+        export(prepared.folder("items"), words[words.index("--format") + 1], out, with_ball="--with-ball" in words)
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home"), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
     for code, output in examples:
         command = [sys.executable, "-W", "ignore", "-c", code]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,16 @@ import pytest
 from spotball_core.counting.engines import check_engine, engine_named
 from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
-from tests.cli.process import MODULE, spotball_process
+from tests.cli.process import MODULE, Done, spotball, spotball_process
 from tests.conftest import ROOT
 from tests.counting.engines.workers import cluster_address, first_at_work, processes
 from tests.failures import codes, raises
+from tests.on_ray import spotball_on_ray
 
 KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
 LABELS = ["A1", "C2", "d5", "E7", "F10", "nowhere"]
+BROKEN = ("row", "late row", "file", "empty", "kinds", "samples", "twice", "missing")
+RELATIVE = ("count", "responses-a.jsonl", "responses-large.parquet", "--scenes", "scenes.jsonl")
 
 
 def rows_of(n: int, respondent: str, *, seed: int) -> list[dict[str, Any]]:
@@ -50,9 +54,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_csv(folder / "responses-b.csv", rows_of(2000, "b", seed=2))
     write_jsonl(folder / "responses-b2.jsonl", rows_of(500, "b", seed=3))
     large = pl.DataFrame({"image": ["1", "2", "3", "3"], "cell": ["C2", "D5", "F10", None]})
-    pl.concat([large] * 800_000).write_parquet(folder / "responses-large.parquet", row_group_size=300_000)
+    pl.concat([large] * 525_000).write_parquet(folder / "responses-large.parquet", row_group_size=300_000)
     known, out = folder / "scenes.jsonl", folder / "responses-d.counts"
-    assert spotball_process("count", folder / "responses-b.csv", "--scenes", known, "--out", out).returncode == 0
+    assert spotball("count", folder / "responses-b.csv", "--scenes", known, "--out", out).returncode == 0
     return folder
 
 
@@ -62,6 +66,64 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for i in range(24):
         write_csv(folder / f"{i}.csv", rows_of(20_000, "m", seed=i))
     return folder
+
+
+def broken_files(folder: Path, name: str) -> list[Path]:
+    """Write two files, of which the second or both together have the named fault, and return their paths."""
+    folder.mkdir()
+    good = write_jsonl(folder / "good.jsonl", rows_of(50, "g", seed=1))
+    files = [good, folder / "broken.jsonl"]
+    if name == "row":
+        write_jsonl(files[1], [*rows_of(30, "m", seed=2), {"image": "9", "cell": "D5"}])
+    elif name == "late row":
+        files[1] = folder / "broken.parquet"
+        images = ["1"] * 2_100_000 + ["9"]
+        pl.DataFrame({"image": images, "cell": "D5"}).write_parquet(files[1], row_group_size=500_000)
+    elif name == "file":
+        files[1] = folder / "broken.parquet"
+        files[1].write_bytes(b"PAR1 no PAR1")
+    elif name == "empty":
+        files[1].write_text("\n", encoding="utf-8")
+    elif name == "kinds":
+        write_jsonl(files[1], [{"image": "1", "respondent": "g", "kind": "baseline", "cell": "D5"}])
+    elif name == "samples":
+        for i, file in enumerate(files):
+            rows = [{"image": "1", "respondent": "s", "sample": k + 7 * i, "cell": "D5"} for k in range(1, 9)]
+            write_jsonl(file, rows)
+    elif name == "twice":
+        files[1] = good
+    return files
+
+
+@dataclass(frozen=True)
+class OnRay:
+    """The results of commands that ran on Ray in one process.
+
+    Attributes:
+        relative: the result of a command with relative paths.
+        counts: the file that this command writes.
+        commands: commands that count broken files, by the name of the fault.
+        broken: the results of these commands.
+        folder: the folder that these commands would write counts to.
+    """
+
+    relative: Done
+    counts: Path
+    commands: dict[str, list[str | Path]]
+    broken: dict[str, Done]
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def on_ray(folder: Path, address: str, tmp_path_factory: pytest.TempPathFactory) -> OnRay:
+    out, written = tmp_path_factory.mktemp("on-ray"), tmp_path_factory.mktemp("counts")
+    known, counts = folder / "scenes.jsonl", written / "ray.counts"
+    commands: dict[str, list[str | Path]] = {
+        name: ["count", *broken_files(out / name, name), "--scenes", known, "--out", out / f"{name}.counts", "--quiet"]
+        for name in BROKEN
+    }
+    relative, *broken = spotball_on_ray(address, [[*RELATIVE, "--out", counts], *commands.values()], cwd=folder)
+    return OnRay(relative, counts, commands, dict(zip(BROKEN, broken, strict=True)), out)
 
 
 class TestWithoutRay:
@@ -85,22 +147,20 @@ class TestWithoutRay:
 class TestOnACluster:
     def test_score_on_ray_prints_the_same_as_the_local_engine(self, folder: Path, address: str) -> None:
         options = ("--bootstrap", "20", "--format", "json", "--reference", "a", "--quiet")
-        local = spotball_process("score", folder, *options)
+        local = spotball("score", folder, *options)
         there = spotball_process("score", folder, *options, "--engine", "ray", "--ray-address", address)
         assert (there.returncode, there.stderr) == (0, "")
         assert there.stdout == local.stdout
         assert there.stdout.startswith("{")
 
     def test_count_on_ray_with_relative_paths_writes_the_same_file_as_the_local_engine(
-        self, folder: Path, address: str, tmp_path: Path
+        self, folder: Path, on_ray: OnRay, tmp_path: Path
     ) -> None:
-        command = [*MODULE, "count", "responses-a.jsonl", "responses-large.parquet", "--scenes", "scenes.jsonl"]
-        for name, more in (("local", []), ("ray", ["--engine", "ray", "--ray-address", address])):
-            out = ["--out", str(tmp_path / f"{name}.counts"), *more]
-            done = subprocess.run([*command, *out], cwd=folder, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
+        done, counts = on_ray.relative, tmp_path / "local.counts"
+        assert done.returncode == 0, done.stderr
         assert "parts of the files counted: 3 done" in done.stderr
-        assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
+        assert spotball(*RELATIVE, "--out", counts, cwd=folder).returncode == 0
+        assert on_ray.counts.read_bytes() == counts.read_bytes()
 
     def test_count_on_ray_with_a_killed_worker_writes_the_same_file_as_the_local_engine(
         self, folder: Path, shards: Path, address: str, tmp_path: Path
@@ -110,40 +170,18 @@ class TestOnACluster:
         done = subprocess.run([*command], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "with 1 of 24 done" in done.stdout
-        spotball_process("count", *sorted(shards.iterdir()), "--scenes", known, "--out", tmp_path / "local.counts")
-        assert (tmp_path / "ray.counts").read_bytes() == (tmp_path / "local.counts").read_bytes()
+        counts = tmp_path / "local.counts"
+        assert spotball("count", *sorted(shards.iterdir()), "--scenes", known, "--out", counts).returncode == 0
+        assert (tmp_path / "ray.counts").read_bytes() == counts.read_bytes()
 
-    @pytest.mark.parametrize("broken", ["row", "late row", "file", "empty", "kinds", "samples", "twice", "missing"])
-    def test_count_on_ray_prints_the_same_errors_as_the_local_engine(
-        self, folder: Path, address: str, tmp_path: Path, broken: str
-    ) -> None:
-        good = write_jsonl(tmp_path / "good.jsonl", rows_of(50, "g", seed=1))
-        files = [good, tmp_path / "broken.jsonl"]
-        if broken == "row":
-            write_jsonl(files[1], [*rows_of(30, "m", seed=2), {"image": "9", "cell": "D5"}])
-        elif broken == "late row":
-            files[1] = tmp_path / "broken.parquet"
-            images = ["1"] * 2_500_000 + ["9"]
-            pl.DataFrame({"image": images, "cell": "D5"}).write_parquet(files[1], row_group_size=500_000)
-        elif broken == "file":
-            files[1] = tmp_path / "broken.parquet"
-            files[1].write_bytes(b"PAR1 no PAR1")
-        elif broken == "empty":
-            files[1].write_text("\n", encoding="utf-8")
-        elif broken == "kinds":
-            write_jsonl(files[1], [{"image": "1", "respondent": "g", "kind": "baseline", "cell": "D5"}])
-        elif broken == "samples":
-            for i, file in enumerate(files):
-                rows = [{"image": "1", "respondent": "s", "sample": k + 7 * i, "cell": "D5"} for k in range(1, 9)]
-                write_jsonl(file, rows)
-        elif broken == "twice":
-            files[1] = good
-        options = ("--scenes", folder / "scenes.jsonl", "--out", tmp_path / "x.counts", "--quiet")
-        local = spotball_process("count", *files, *options)
-        there = spotball_process("count", *files, *options, "--engine", "ray", "--ray-address", address)
+    @pytest.mark.parametrize("name", BROKEN)
+    def test_count_on_ray_prints_the_same_errors_as_the_local_engine(self, on_ray: OnRay, name: str) -> None:
+        there, out = on_ray.broken[name], on_ray.folder / f"{name}.counts"
+        assert not out.exists()
+        local = spotball(*on_ray.commands[name])
         assert (there.returncode, there.stderr) == (2, local.stderr)
         assert there.stderr.startswith("error: ")
-        assert not (tmp_path / "x.counts").exists()
+        assert not out.exists()
 
 
 @pytest.mark.slow
@@ -171,7 +209,7 @@ class TestOnATemporaryCluster:
         folder = dataset(tmp_path / "set", KNOWN, a=rows_of(300, "a", seed=1), b=rows_of(300, "b", seed=2))
         options = ("--bootstrap", "0", "--format", "csv")
         there = spotball_process("score", folder, *options, "--engine", "ray", env={"RAY_TMPDIR": str(home)})
-        alone = spotball_process("score", folder, *options)
+        alone = spotball("score", folder, *options)
         assert there.stdout == alone.stdout
         # On a busy machine, progress lines come first.
         assert there.stderr.endswith(f"parts of the files counted: 2 done\n{alone.stderr}")

@@ -47,8 +47,8 @@ TASKS, ACTORS = (b"ray::Map(", b"ray::MapBatches("), (b"ray::MapWorker",)
 
 def busy_workers(mark: str, names: tuple[bytes, ...] = TASKS) -> list[int]:
     """Return the busy Ray Data workers of the cluster whose node's command line contains a mark."""
-    nodes = processes(mark)
     workers = [process for process, line in processes("ray::").items() if line.startswith(names)]
+    nodes = processes(mark) if workers else {}
     return [worker for worker in workers if parent(worker) in nodes]
 
 
@@ -65,7 +65,7 @@ def first_at_work(mark: str, names: tuple[bytes, ...] = TASKS, *, seconds: float
     while not (found := busy_workers(mark, names)):
         if time.monotonic() > end:
             raise TimeoutError(f"no worker was at work for {seconds} s")
-        time.sleep(0.002)
+        time.sleep(0.005)
     return found[0]
 
 

@@ -25,7 +25,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("matches")
     sources = ""
     for sport in SPORTS:
-        write_match(folder / f"{sport}.avi", sport, (Shot("play", 8, 4), Shot("play", 6, 5)))
+        write_match(folder / f"{sport}.avi", sport, (Shot("play", 4, 4), Shot("play", 3, 5)))
         sources += f'[[sources]]\nsport = "{sport}"\npath = "{sport}.avi"\nlicense = "synthetic"\n'
     (folder / "config.toml").write_text(f'{sources}[detect]\nkind = "color"\n', encoding="utf-8")
     return folder / "config.toml"

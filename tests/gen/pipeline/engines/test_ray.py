@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -17,10 +18,12 @@ from spotball_core.errors import MissingExtraError, OptionError
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.run import generate
+from tests.cli.process import spotball
 from tests.conftest import ROOT
 from tests.counting.engines.workers import cluster_address, processes
 from tests.failures import raises
 from tests.gen.runs import command, count_results, environment, files, query, run_process, write_config, write_videos
+from tests.on_ray import spotball_on_ray
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("plugins")
@@ -73,10 +76,13 @@ class TestOnACluster:
             detect={"reject_every": 5},
             label={"fail_at": (2,), "break_batch": True},
         )
-        local = run_process(config, tmp_path / "local", plugins)
-        for done in (local, on_ray(config, tmp_path / "ray", plugins, address)):
+        local = spotball("gen", "run", config, "--out", tmp_path / "local")
+        run = ("gen", "run", config, "--out", tmp_path / "ray")
+        first, again = spotball_on_ray(address, [run, run], cwd=tmp_path, env=environment(plugins))
+        for done in (local, first):
             assert done.returncode == 1, done.stderr
             assert "failed: e-" in done.stderr
+        assert "none of them new" in again.stderr
         assert files(tmp_path / "ray") == files(tmp_path / "local")
         assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
         reasons = {row[3] for row in ledger_of(tmp_path / "ray") if row[2] == "rejected"}
@@ -84,22 +90,22 @@ class TestOnACluster:
         work = [tmp_path / name / ".work" for name in ("ray", "local")]
         pictures = [sorted(p.name for ending in ("image", "png") for p in of.rglob(f"*.{ending}")) for of in work]
         assert pictures[0] == pictures[1]
-        assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")]
-        assert "none of them new" in on_ray(config, tmp_path / "ray", plugins, address).stderr
+        assert query(tmp_path / "ray", "SELECT engine, outcome FROM sessions") == [("ray", "finished")] * 2
 
-    @pytest.mark.parametrize("which", ["task", "actor"])
-    def test_ray_run_with_a_killed_worker_gives_the_same_dataset(
-        self, tmp_path: Path, plugins: Path, address: str, which: str
+    def test_ray_run_with_a_killed_task_or_actor_gives_the_same_dataset(
+        self, tmp_path: Path, plugins: Path, address: str
     ) -> None:
         write_videos(tmp_path / "videos", {"a": 20, "b": 15, "c": 15})
-        config = write_config(tmp_path / "config.toml", filter={"seconds": 0.05}, label={"reject_every": 7})
-        line = [sys.executable, "-m", "tests.gen.ray_kill", address, str(config), str(tmp_path / "ray"), which]
+        busy = {"seconds": 0.05}
+        config = write_config(tmp_path / "config.toml", filter=busy, inpaint=busy, label={"reject_every": 7})
+        line = [sys.executable, "-m", "tests.gen.ray_kill", address, str(config), str(tmp_path)]
         done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False, env=environment(plugins))
         assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("killed "), done.stdout + done.stderr
+        assert re.findall(r"^killed a busy (\w+)", done.stdout, re.M) == ["task", "actor"], done.stdout + done.stderr
         assert generate(config, tmp_path / "local").written.chosen > 25
-        assert files(tmp_path / "ray") == files(tmp_path / "local")
-        assert ledger_of(tmp_path / "ray") == ledger_of(tmp_path / "local")
+        for out in (tmp_path / "task", tmp_path / "actor"):
+            assert files(out) == files(tmp_path / "local")
+            assert ledger_of(out) == ledger_of(tmp_path / "local")
 
     def test_ray_resumes_a_run_of_the_local_engine(self, tmp_path: Path, plugins: Path, address: str) -> None:
         write_videos(tmp_path / "videos", {"a": 30, "b": 20})
@@ -113,18 +119,19 @@ class TestOnACluster:
         assert on_ray(config, out, plugins, address).returncode == 0
         assert files(out) == files(tmp_path / "whole")
 
-    @pytest.mark.parametrize(
-        ("broken", "said"), [("spotball", "no weights there"), ("cuda is gone", "failed on the last")]
-    )
-    def test_ray_run_with_a_broken_stage_exits_with_status_2(
-        self, tmp_path: Path, plugins: Path, address: str, broken: str, said: str
-    ) -> None:
+    def test_ray_run_with_a_broken_stage_exits_with_status_2(self, tmp_path: Path, plugins: Path, address: str) -> None:
         write_videos(tmp_path / "videos", {"a": 30})
-        config = write_config(tmp_path / "config.toml", detect={"break_run": broken})
-        done = on_ray(config, tmp_path / "out", plugins, address)
-        assert done.returncode == 2
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
+        errors = {"spotball": "no weights there", "cuda is gone": "failed on the last"}
+        runs = [
+            ("gen", "run", write_config(tmp_path / f"{i}.toml", detect={"break_run": name}), "--out", tmp_path / f"{i}")
+            for i, name in enumerate(errors)
+        ]
+        for done, error in zip(
+            spotball_on_ray(address, runs, cwd=tmp_path, env=environment(plugins)), errors.values(), strict=True
+        ):
+            assert done.returncode == 2
+            assert error in done.stderr
+            assert "Traceback" not in done.stderr
 
     def test_interrupted_ray_run_keeps_completed_work_and_can_be_resumed(self, tmp_path: Path, plugins: Path) -> None:
         """Check a run that starts its own cluster."""

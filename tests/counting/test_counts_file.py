@@ -33,7 +33,7 @@ answers = st.lists(st.tuples(st.sampled_from("12"), named | likely), min_size=2)
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(12))
 @given(answers, st.data())
 def test_score_of_counted_shards_equals_score_of_all_responses(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, dict[str, object]]], data: st.DataObject

@@ -29,16 +29,20 @@ from tests.failures import raises
 
 @pytest.mark.slow
 def test_wasserstein_matched_orders_respondents_by_their_true_distances() -> None:
-    """Simulate 50 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image."""
-    counted = [pairs_in_order(kinds, 25) for kinds in (1, 4)]
+    """Simulate 16 benchmarks of respondents of one or several kinds, with 10 to 150 responses per image.
+
+    In 400 benchmarks (docs/assets/matched-metrics.json), the three shares are 0.979, 0.98 and 0.93. For a distance that
+    depends on the number of responses, such as `wasserstein`, they are 0.77, 0.71 and 0.63.
+    """
+    counted = [pairs_in_order(kinds, 8) for kinds in (1, 4)]
 
     def share(gap: str, sizes: Iterable[int]) -> float:
         right, pairs = np.sum([part[gap][str(size)] for part in counted for size in sizes], axis=0)
         return float(right / pairs)
 
-    assert share("5 px or more", SIZES) >= 0.975
+    assert share("5 px or more", SIZES) >= 0.97
     assert share("exactly 5 px", SIZES[1:]) >= 0.95
-    assert share("exactly 5 px", SIZES) >= 0.9
+    assert share("exactly 5 px", SIZES) >= 0.88
 
 
 @pytest.mark.slow

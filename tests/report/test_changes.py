@@ -29,7 +29,6 @@ from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from tests.builders import scene
 from tests.cli.process import Done, spotball
-from tests.conftest import THOROUGH
 from tests.failures import codes, raises
 from tests.report.study import scored, write_study
 
@@ -204,7 +203,7 @@ def test_run_changes_do_not_mark_a_change_as_real_if_its_interval_contains_0() -
 @pytest.mark.slow
 def test_run_changes_between_simulated_runs_of_the_same_models_are_rarely_marked_as_real() -> None:
     # Both runs use the same models. A metric may show a change in at most 1 of 20 comparisons of runs.
-    runs, groups, n_images = (120 if THOROUGH else 40), 6, 18
+    runs, groups, n_images = 40, 6, 18
     known = images(n_images)
     false = dict.fromkeys(("accuracy", "euclidean_error"), 0)
     uncorrected = dict(false)

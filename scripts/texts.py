@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -109,9 +109,9 @@ def comments(content: str, path: str) -> Iterator[Text]:
 
 def python(content: str, path: str) -> Iterator[Text]:
     """Yield the docstrings, comments, help texts and messages of a module."""
-    tree = ast.parse(content)
+    nodes = list(ast.walk(ast.parse(content)))
     documented = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             for statement in body:
@@ -123,18 +123,18 @@ def python(content: str, path: str) -> Iterator[Text]:
             for offset, words in _paragraphs(constant.value):
                 yield Text(path, constant.lineno + offset, area, words)
     if not path.startswith(DATA):
-        yield from _strings(tree, path, set(documented))
+        yield from _strings(nodes, path, set(documented))
     for token in tokenize.generate_tokens(io.StringIO(content).readline):
         if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|pragma|!)", token.string):
             yield Text(path, token.start[0], "comments", token.string.lstrip("# "))
 
 
-def _strings(tree: ast.Module, path: str, skipped: set[int]) -> Iterator[Text]:
-    joined = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+def _strings(nodes: Sequence[ast.AST], path: str, skipped: set[int]) -> Iterator[Text]:
+    skipped = skipped | {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             words = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in joined | skipped:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
             words = node.value
         else:
             continue

@@ -74,7 +74,7 @@ def check_all_there_once(out: Path, images: int, **samples: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_run_after_many_kills_and_server_faults_is_complete_and_repeats_no_request(
     server: LoopbackServer, tmp_path: Path, seed: int
 ) -> None:
@@ -85,9 +85,9 @@ def test_run_after_many_kills_and_server_faults_is_complete_and_repeats_no_reque
     options = ("--prompt", "base,cue,cot", "--samples", "30,30,10", "--seed", "1", "--concurrency", "16")
     line = command(data, out, server.url, *options)
     kept: dict[Question, str] = {}
-    for number in range(9):
+    for number in range(6):
         before = len(asked(server))
-        enough = before + rng.randrange(120)
+        enough = before + rng.randrange(180)
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env={**os.environ, **ENV}) as child:
             if number % 3 == 2:
                 # Kill every third process during its start: while it imports, creates the store, or draws images.
@@ -107,16 +107,16 @@ def test_run_after_many_kills_and_server_faults_is_complete_and_repeats_no_reque
 
 @pytest.mark.slow
 def test_run_of_thousands_of_requests_with_5_percent_faults_is_complete(server: LoopbackServer, tmp_path: Path) -> None:
-    data, out = dataset(tmp_path / "data", images=30), tmp_path / "run"
+    data, out = dataset(tmp_path / "data", images=15), tmp_path / "run"
     rng = random.Random(0)
     server.keep = False
     server.script(*(rng.choice(PASSING) if rng.random() < 0.05 else None for _ in range(8_000)))
     done = run_process(data, out, server.url, "--concurrency", "32")
     assert done.returncode == 0, said(done)
-    check_all_there_once(out, 30, base=50, cue=50, cot=20)
-    assert len(rows(out)) == 3_600
+    check_all_there_once(out, 15, base=50, cue=50, cot=20)
+    assert len(rows(out)) == 1_800
     sent = server.log()["requests"]
-    assert 0.035 < (sent - len(expected(30, base=50, cue=50, cot=20))) / sent < 0.065
+    assert 0.035 < (sent - len(expected(15, base=50, cue=50, cot=20))) / sent < 0.065
 
 
 @pytest.mark.slow

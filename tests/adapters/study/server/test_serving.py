@@ -95,7 +95,7 @@ def check_stored(folder: Path, people: list[Clicking], *, running: bool) -> int:
 
 
 def test_repeated_kills_under_load_neither_lose_nor_duplicate_acknowledged_events(tmp_path: Path) -> None:
-    folder, rng, kills = study(tmp_path, images=2), random.Random(2), 8
+    folder, rng, kills = study(tmp_path, images=2), random.Random(2), 5
     clicking = [Clicking(number) for number in range(20)]
 
     def acknowledged() -> int:

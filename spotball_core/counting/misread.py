@@ -63,12 +63,14 @@ def _described(reader: Reader, sign: Sign) -> Problem:
     shown = "; ".join(f"line {line}: {value}" for line, value in zip(first, quoted, strict=True))
     option, value = OPTIONS.get(sign.name, ("", None))
     # An option that was given is the user's decision.
-    if not option or reader.options.get(option) is not None:
+    if sign.name not in OPTIONS or (option and reader.options.get(option) is not None):
         code: Code = "assumed-format" if sign.name in ("renamed", "wrapped") else "invalid-value"
         return Problem(code, source.name, first[0], field, f"{what} ({shown})", expected)
     flag = f"--{option.replace('_', '-')} {value}"
     fix = f"Add {flag} (in Python: {option}={value!r}), or --accept-signs to count them unchanged"
-    if value is None:
+    if not option:
+        expected, _, fix = expected.partition(". ")
+    elif value is None:
         fix = "Convert the points to pixels of the image. If they are from 0 to 1000, add --point-scale 1000"
     return Problem("misread-answers", source.name, first[0], field, f"{what} ({shown})", expected, fix=fix)
 
@@ -154,6 +156,14 @@ def _texts(sign: Sign, grid: Grid, *, image: str = "", size: str = "") -> tuple[
             f"{n} of {of} answers without a readable cell",
             "cells such as D5. Write each cell as row letter and column number, or use the columns `row` and `col`",
         ),
+        "only replies": (
+            f"{n} of {of} cells that look like full replies, and no cell",
+            "cells such as D5. Extract the cell from each reply with `spotball parse`, or add --accept-signs",
+        ),
+        "none readable": (
+            f"{n} of {of} cells with other text, and no cell",
+            "cells such as D5. Extract the cells with `spotball parse`, correct the column, or add --accept-signs",
+        ),
         "line": (
             f"all {n} answers in {sign.line}",
             "answers in several rows and columns. Check the program that wrote the cells",
@@ -179,6 +189,7 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
         shown = shown_by_cells(reader.grouped_rows.columns, reader.grid)
         shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
         shown |= {"all from 0": shown["zero"], "some indices": shown["index"]}
+        shown |= {"only replies": shown["reply"], "none readable": shown["other"]}
         shown["unparsed"] = shown["other"] | shown["nothing"]
         spelled = [column for column in ("cell", "row", "col") if column in columns]
         groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])

@@ -67,6 +67,8 @@ OPTIONS: dict[str, tuple[str, object]] = {
     "shares": ("point_scale", "1"),
     "percent": ("point_scale", "100"),
     "far off image": ("point_scale", None),
+    "only replies": ("", None),
+    "none readable": ("", None),
 }
 """The signs that leave no doubt, each with the option (see `AnswerOptions`) and the value that reads the answers (None
 if the sign does not show it)."""
@@ -279,6 +281,8 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
     unparsed = ((unread >= LEAST_UNPARSED) | (unread == n)) & (unread > MOST_UNPARSED * n)
     index = (pl.col("index") > 0) & (pl.col("index") == n - pl.col("nothing"))
     unparsed = unparsed & ~index
+    written = pl.col("other") + reply
+    none_readable = (written >= LEAST_ANSWERS) & (written == n - pl.col("nothing")) & ~index
     zero, off_image = pl.col("zero"), pl.col("off_image")
     all_from_0 = (zero > 0) & (pl.col("counted") == pl.col("numbers")) & (pl.col("fit_from_0") == pl.col("numbers"))
     percent = pl.col("percent").fill_null(False)
@@ -307,8 +311,10 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
         "swapped": (swapped, pl.col("numbers")),
         "off image": ((off_image > 0) & ~swapped & ~far_off_image, off_image),
         "outside": ((pl.col("outside") > 0) & ~swapped, pl.col("outside")),
-        "reply": (replies, pl.col("reply")),
-        "unparsed": (unparsed, unread),
+        "only replies": (none_readable & replies, pl.col("reply")),
+        "none readable": (none_readable & ~replies, pl.col("other")),
+        "reply": (replies & ~none_readable, pl.col("reply")),
+        "unparsed": (unparsed & ~none_readable, unread),
     }
     found_signs = []
     for name, (condition, answers) in conditions.items():

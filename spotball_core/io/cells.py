@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from unicodedata import category, normalize
 
 from spotball_core.errors import GridError
 from spotball_core.grid import Grid, parse_label
@@ -88,9 +89,15 @@ _WRAPPED = re.compile(rf"{_OPEN}(?:cell\b[\s:=]{{0,5}})?{_OPEN}(\w{{1,20}}(?:\s{
 _MARK = r"[\s\[\](){}\"'“”‘’«»„*_`$.]{0,9}"
 _SPELLED = re.compile(
     rf"{_MARK}(?:\\(?:boxed|text|mathrm)\{{)?{_MARK}(?:row\b[\s:=]{{0,5}})?([a-z]{{1,2}}|\d{{1,3}}(?=[\s,-]*[a-z]))"
-    rf"[\s,;|-]{{0,5}}(?:(?:col|column)\b[\s:=]{{0,5}})?([a-z]{{1,2}}|\d{{1,3}}){_MARK}",
+    rf"[\s,;|$-]{{0,5}}(?:(?:col|column)\b[\s:=]{{0,5}})?([a-z]{{1,2}}|\d{{1,3}}){_MARK}",
     re.I,
 )
+
+# "row 4, column 6" and "R4C6".
+_NUMBERED = re.compile(r"\s*r(?:ow)?\s*[:=]?\s*(\d{1,3})[\s,;]*c(?:ol(?:umn)?)?\s*[:=]?\s*(\d{1,3})\s*", re.I)
+
+_LONGEST = 200
+"""Maximum number of characters of a spelling of a cell."""
 
 WRAPPED = r"(?i)[^\sa-z0-9]|\bcell\b|\brow\b"
 """Regular expression for signs and words in a label that are not part of it."""
@@ -111,13 +118,19 @@ def _positions(labels: pl.Series, grid: Grid, first_index: FirstIndex | None = N
         if first_index is not None and re.match(INDEX, label):
             row, col = divmod(int(float(label)) - first_index, grid.cols)
             return row + 1, col + 1
-        match = _WRAPPED.fullmatch(label) or _SPELLED.fullmatch(label)
-        for text in (label, "".join(match.groups()) if match else ""):
-            try:
-                return parse_label(text)
-            except GridError:
-                continue
-        return None, None
+        try:
+            return parse_label(label)
+        except GridError:
+            pass
+        # Full-width letters become ASCII letters, and invisible signs are removed.
+        plain = "".join(sign for sign in normalize("NFKC", label[:_LONGEST]) if category(sign) != "Cf")
+        if numbers := _NUMBERED.fullmatch(plain):
+            return int(numbers[1]), int(numbers[2])
+        match = _WRAPPED.fullmatch(plain) or _SPELLED.fullmatch(plain)
+        try:
+            return parse_label("".join(match.groups()) if match else "")
+        except GridError:
+            return None, None
 
     rows = [(label, *position(label)) for label in labels.drop_nulls()]
     return pl.DataFrame(rows, schema={"label": pl.String, "_row": pl.Float64, "_col": pl.Float64}, orient="row")

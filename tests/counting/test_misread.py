@@ -90,6 +90,7 @@ MISREAD: dict[str, list[Row]] = {
     "one column": changed("x", lambda row, _: {"x": 300}),
     "unparsed": changed("cell", lambda row, n: {"cell": "not sure"} if n % 8 == 0 else {}),
     "empty": changed("cell", lambda row, n: {"cell": None} if n % 8 == 0 else {}),
+    "texts": changed("cell", lambda row, _: {"cell": f"near {row['cell']}"}),
     "replies": changed("cell", lambda row, _: {"cell": f"I think that the ball is in {row['cell']}."}),
     "x and y swapped": changed("x", lambda row, _: {"x": row["y"], "y": row["x"]}),
     "row and col swapped": changed("row", lambda row, _: {"row": row["col"], "col": row["row"]}),
@@ -112,7 +113,7 @@ WARNED: dict[str, tuple[str, str, str]] = {
     ),
     "shares": ("x, y", "values between 0 and 1 in all 40 points", "--point-scale 1 "),
     "percent": ("x, y", "values between 0 and 100 in all 40 points", "--point-scale 100 "),
-    "thousandths": ("x, y", "31 of 40 points outside the image", "--point-scale 1000 "),
+    "thousandths": ("x, y", "31 of 40 points outside the image", "--point-scale 1000"),
     "indices": ("cell", "whole numbers in 40 of 40 cells", "--first-index 0"),
     "some indices": ("cell", "whole numbers in 1 of 40 cells", "labels such as D5"),
     "off the image": ("x, y", "1 of 40 points outside the image (line ", "points inside the image of 640 x 360 pixels"),
@@ -123,7 +124,8 @@ WARNED: dict[str, tuple[str, str, str]] = {
     "one column": ("x, y", "all 40 answers in column 5", "in several rows"),
     "unparsed": ("cell", "5 of 40 answers without a readable cell (line ", "cells such as D5. Write each cell"),
     "empty": ("cell", "5 of 40 answers without a readable cell (line ", "cells such as D5. Write each cell"),
-    "replies": ("cell", "40 of 40 cells that look like full replies (line ", "Extract the cell from each reply"),
+    "replies": ("cell", "40 of 40 cells that look like full replies, and no cell (line ", "spotball parse"),
+    "texts": ("cell", "40 of 40 cells with other text, and no cell (line ", "spotball parse"),
     "x and y swapped": (
         "x, y",
         "40 answers that agree much better with the scenes if x and y (or row and column) are swapped",
@@ -279,7 +281,8 @@ class TestSignsOfMisreading:
 
     def test_score_of_a_counts_file_warns_of_detectable_misreadings(self, tmp_path: Path) -> None:
         for name, found in (("one row", ["40", "C"]), ("empty", ["5", "40"]), ("replies", ["40", "40"])):
-            write_counts(read_counts(write_csv(tmp_path / "m.csv", MISREAD[name]), KNOWN), tmp_path / "m.counts")
+            counts = read_counts(write_csv(tmp_path / "m.csv", MISREAD[name]), KNOWN, accept_signs=True)
+            write_counts(counts, tmp_path / "m.counts")
             (warning,) = score(tmp_path / "m.counts", KNOWN, bootstrap=0).warnings
             place, told = warning.split("m.counts: cell: ")
             assert place == f"{tmp_path}/"

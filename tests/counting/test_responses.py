@@ -104,11 +104,16 @@ SPELLED = (
     r"$\boxed{D5}$",
     "D5.",
     "`5D`",
+    "\uff24\uff15",
+    "D\u200b5",
+    "row 4, column 5",
+    "R4C5",
+    "$D$5",
 )
 """Spellings of D5 with signs or words that are not part of the label."""
 
 POSITIONS = [(1, 1), (4, 5), (6, 10), (0, 1), (7, 1), (1, 11), (-1, 3)]
-UNREADABLE = ["G1", "A11", "A0", "ERROR", "D5 or D6", "Ｄ5", "D٥", "-1A", "x" * 300]
+UNREADABLE = ["G1", "A11", "A0", "ERROR", "D5 or D6", "D٥", "-1A", "x" * 300]
 CELLS: dict[str, Any] = {
     # Rows, and the expected count of each cell. Rows and columns start at 1, and a distribution counts as one response.
     **{f"spellings of {cell}": ([D5 | {"cell": s} for s in spellings(cell)], {cell: 5}) for cell in (0, 9, 10, 34, 59)},
@@ -252,7 +257,7 @@ class TestPoints:
         expected = Counter(int(i) if i >= 0 else None for i in GRID.indices_at(*zip(*points, strict=True)))
         rows = [{"image": "2", "x": x, "y": y} for x, y in points]
         for format in FORMATS:
-            assert cells(read(rows, format)) == expected
+            assert cells(read(rows, format, accept_signs=True)) == expected
 
     def test_read_counts_of_points_uses_the_size_of_each_image(self, tmp_path: Path) -> None:
         known = [scene("2"), scene("3", size=(1280, 720))]

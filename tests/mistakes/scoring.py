@@ -110,11 +110,11 @@ a truth of boxes in percent | score p.csv --truth t.csv --bootstrap 0
     misread-answers | found values between 0 and 100 in all 10 images | t.csv:2: ball_box | Multiply x by the width
     file p.csv image,cell\n1,D5\n | file t.csv @boxes in percent
 free text as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | without a readable cell | p.csv:2: cell | Write each cell as row letter and column number
-    file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n | status 0
+    misread-answers | cells with other text, and no cell | p.csv:2: cell | Extract the cells with `spotball parse`
+    file p.csv image,cell\n1,maybe D5\n2,unclear\n3,left\n
 whole replies as cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
-    - | cells that look like full replies | p.csv:2: cell | Extract the cell from each reply with `spotball parse`
-    file p.csv @replies as cells | status 0
+    misread-answers | cells that look like full replies | p.csv:2: cell | Extract the cell from each reply with
+    file p.csv @replies as cells
 rows that count from 0 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     misread-answers | found row or column 0 | p.csv:2: row, col | Add --first-index 0
     file p.csv image,row,col\n1,0,3\n2,5,9\n3,2,2\n

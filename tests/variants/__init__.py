@@ -1,0 +1,1 @@
+"""Score files as other tools write them."""

@@ -1,7 +1,7 @@
 """Test that files of other tools are scored correctly, or stopped with the right kind of error.
 
 Each line of `variants.jsonl` has the name and the source of a variant, the command, the file, and the outcome: the
-accuracy in percent, or the code of the error. Most files contain the right cell of each scene. The scenes are synthetic.
+accuracy in percent, or the code of the error. Most files contain the right cell of each scene; scenes are synthetic.
 """
 
 from __future__ import annotations

@@ -23,9 +23,10 @@ from spotball_core.errors import MissingExtraError, OptionError
 from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, Done, spotball, spotball_process
 from tests.conftest import ROOT
-from tests.counting.engines.workers import cluster_address, first_at_work, processes
+from tests.counting.engines.workers import busy_workers, cluster_address, first_at_work, processes
 from tests.failures import codes, raises
 from tests.on_ray import spotball_on_ray
+from tests.waiting import until
 
 KNOWN = scenes("1", "2", "3", players=[[0, 0, 100, 100]])
 LABELS = ["A1", "C2", "d5", "E7", "F10", "nowhere"]
@@ -225,6 +226,8 @@ class TestOnATemporaryCluster:
         command = [*MODULE, "count", *sorted(shards.iterdir()), "--scenes", known, "--engine", "ray", "--out", out]
         environment = {**os.environ, "RAY_TMPDIR": str(home)}
         with subprocess.Popen([*map(str, command)], env=environment, stderr=subprocess.PIPE, text=True) as process:
+            # Search rarely while the cluster starts, because a search takes milliseconds.
+            until(lambda: processes("ray::IDLE") or busy_workers(str(home)), seconds=120)
             first_at_work(str(home), seconds=120)
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=120)[1]

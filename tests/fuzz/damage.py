@@ -6,7 +6,21 @@ from hypothesis import strategies as st
 
 SIGNS = (b"", b"\x00", b"\n", b"\r", b"\r\n", b" ", b"\t", b'"', b"'", b"\\", b",", b":", b";", b"+", b"#", b"=")
 BRACKETS = (b"{", b"}", b"[", b"]", b"{}", b"[]", b"[[", b'""', b"[a]\n", b"[" * 5000, b'{"a":' * 3000, b"%s", b"{0}")
-NUMBERS = (b"-1", b"0", b"1.5", b"1e999", b"-0", b"9" * 30, b"9" * 5000, b"1_0", b"0x10", b"inf", b"Infinity", b"NaN")
+NUMBERS = (
+    b"-1",
+    b"0",
+    b"1.5",
+    b"1e999",
+    b"-0",
+    b"9" * 30,
+    b"9" * 400,
+    b"9" * 5000,
+    b"1_0",
+    b"0x10",
+    b"inf",
+    b"Infinity",
+    b"NaN",
+)
 WORDS = (b"null", b"true", b"D5", b"Z99", b"2026-13-45", b"../", b"/etc/passwd", b"A" * 300, b"A" * 150000)
 ESCAPES = (b'"\\u0000"', b'"\\ud800"', b'"a":1,"a":2', b"\x1b[31m")
 BYTES = (b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\xe2\x80\xae", b"\xd9\xa3", b"\xc4\xb0")

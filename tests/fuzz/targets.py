@@ -23,6 +23,7 @@ from spotball_adapters.replies import POLICIES, parse_reply
 from spotball_adapters.study.server.wire import MalformedRequestError, parsed, read_event, read_events, read_start
 from spotball_adapters.study.setup.config import read_config as read_study
 from spotball_adapters.study.setup.init import init_study
+from spotball_core import score
 from spotball_core.counting.counts_file import read_counts_file
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import SpotballError
@@ -227,8 +228,15 @@ def _pictures_read(folder: Path) -> None:
         as_data(path, Grid.standard())
 
 
+def _scored(folder: Path) -> None:
+    score(folder, bootstrap=20)
+
+
 TARGETS: Mapping[str, Target] = {
     "scenes": _file("scenes.jsonl", SCENES, read_scenes),
+    "scored dataset": Target(
+        lambda: {"scenes.jsonl": SCENES, "responses.jsonl": _lines(*ROWS)}, _scored, ("scenes.jsonl",)
+    ),
     "responses.jsonl": _file("a.jsonl", _lines(*ROWS), lambda path: read_counts(path, KNOWN)),
     "responses.csv": _file("a.csv", csv_text(ROWS).encode(), lambda path: read_counts(path, KNOWN)),
     "responses.parquet": Target(lambda: {"a.parquet": _parquet(ROWS)}, lambda f: read_counts(f / "a.parquet", KNOWN)),

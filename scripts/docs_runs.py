@@ -41,6 +41,12 @@ _INPUTS = ("spotball_core", "spotball_adapters", "spotball_gen", "scripts", "doc
 """Folders and files that the code of pages reads."""
 
 
+_THREADS = ("OPENBLAS_NUM_THREADS", "OPENCV_FOR_THREADS_NUM", "OMP_NUM_THREADS", "POLARS_MAX_THREADS")
+"""Variables with the number of threads of libraries."""
+
+_SLOW = re.compile(r"^\$ spotball gen run|spotball gaze analyze|gaze\.analysis import", re.MULTILINE)
+"""Pattern of code that runs longer than that of all other pages."""
+
 _PICTURE = re.compile(r"data:image/[^)\s\"]+")
 _PLACEHOLDER = re.compile(r"<div>data:output,(\d+);</div>|data:output,(\d+);")
 
@@ -71,6 +77,8 @@ def outputs(pages: Mapping[str, str], notebooks: Iterable[Path]) -> dict[str, li
         with tempfile.TemporaryDirectory(prefix="spotball-docs-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             demo = ["spotball", "demo", "--out", DEMO, "--quiet"]
             subprocess.run(demo, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            # Start with the pages that take longest, so that none of them is left at the end.
+            missing.sort(key=lambda path: _SLOW.search(jobs[path]) is None)
             for job in [pool.submit(_run_apart, path, jobs[path], files[path], Path(folder)) for path in missing]:
                 job.result()
     return {path: json.loads(file.read_text(encoding="utf-8")) for path, file in files.items()}
@@ -143,7 +151,7 @@ def _run_apart(path: str, text: str, file: Path, folder: Path) -> None:
         shutil.copytree(folder / DEMO, work / "demo")
     environment = os.environ | {"DOCS_WORK": str(work), "SPOTBALL_DOCS_ROOT": str(ROOT), "COLUMNS": "100"}
     # Pages run in parallel, so one thread per process is enough.
-    environment |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS"), "1")
+    environment |= dict.fromkeys(_THREADS, "1")
     command = [sys.executable, "-m", "scripts.docs_runs", path, str(file)]
     done = subprocess.run(command, cwd=ROOT, env=environment, input=text, text=True, capture_output=True, check=False)
     if done.returncode != 0:

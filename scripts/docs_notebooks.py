@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,28 @@ def notebook_page(file: Path, work: Path) -> str:
 
     Raises:
         CellExecutionError: if a cell raises an error.
+        ValueError: if the outputs have one of the `problems`.
     """
     notebook = nbformat.read(file, as_version=4)
     resources = {"metadata": {"path": str(work)}}
     NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    if found := problems(notebook):
+        raise ValueError(f"{file.name}: {'; '.join(found)}")
     return as_markdown(notebook, file.name)
+
+
+def problems(notebook: Any) -> list[str]:
+    """Return what is wrong with a notebook's outputs: warnings, missing values, or no figure or text."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    warnings = [output.text for output in outputs if output.output_type == "stream" and output.name == "stderr"]
+    texts = [output.get("text", "") + output.get("data", {}).get("text/markdown", "") for output in outputs]
+    found = [f"the notebook prints a warning: {text}" for text in warnings]
+    found += [f"the notebook prints nan: {text}" for text in texts if re.search(r"\bnan\b", text)]
+    if not any("image/png" in output.get("data", {}) for output in outputs):
+        found.append("the notebook shows no figure")
+    if not any(texts):
+        found.append("the notebook prints no text")
+    return found
 
 
 def as_markdown(notebook: Any, name: str) -> str:

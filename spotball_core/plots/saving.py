@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     ".svg": {"metadata": {"Date": None, "Creator": None}},
     ".pdf": {"metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
+
+_LAYOUT_TABLES = ("GDEF", "GPOS", "GSUB", "kern")
+"""Tables of a font that state where glyphs are placed in a text. A PDF file contains the place of each glyph."""
 
 
 def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
@@ -47,5 +52,26 @@ def save_figure(figure: Figure, path: str | Path, *, dpi: int = DPI) -> None:
     with (
         replacing(path) as beside,
         matplotlib.rc_context({"svg.hashsalt": "spotball", "svg.fonttype": "none", "pdf.fonttype": 42}),
+        _fonts_without_layout() if path.suffix == ".pdf" else nullcontext(),
     ):
         figure.savefig(beside, dpi=dpi, **_OPTIONS[path.suffix])
+
+
+@contextmanager
+def _fonts_without_layout() -> Iterator[None]:
+    """Embed fonts without their layout tables, which would take most of the time of writing a PDF file.
+
+    Matplotlib has no option for this, so the default of fontTools is changed meanwhile.
+    """
+    from fontTools.subset import Options
+
+    name = "_drop_tables_default"
+    before = getattr(Options, name, None)
+    if before is None:
+        yield
+        return
+    setattr(Options, name, [*before, *_LAYOUT_TABLES])
+    try:
+        yield
+    finally:
+        setattr(Options, name, before)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from fontTools.subset import Options
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
@@ -280,6 +283,17 @@ def test_save_figure_twice_writes_identical_bytes_without_a_date(tmp_path: Path,
         assert b"matplotlib" not in a.lower()  # The version of matplotlib would change the bytes.
         wide, high = int.from_bytes(a[16:20], "big"), int.from_bytes(a[20:24], "big")
         assert (wide, high) == tuple(int(160 * inches) for inches in figure.get_size_inches())
+
+
+def test_save_figure_embeds_fonts_without_layout_tables_in_pdf_files_and_restores_the_default(tmp_path: Path) -> None:
+    before = list(Options()._drop_tables_default)
+    save_figure(accuracy_chart(report_of(*GROUPS)), tmp_path / "a.pdf")
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", (tmp_path / "a.pdf").read_bytes(), re.DOTALL)
+    contents = [zlib.decompress(stream) for stream in streams if stream.startswith(b"x")]
+    (font, *_) = (content for content in contents if content.startswith(b"\0\1\0\0"))
+    assert b"glyf" in font[:400]
+    assert not [table for table in (b"GPOS", b"GSUB", b"GDEF") if table in font[:400]]
+    assert Options()._drop_tables_default == before
 
 
 def test_save_figure_with_unknown_file_ending_raises_option_error(tmp_path: Path) -> None:

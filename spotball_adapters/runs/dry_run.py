@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass
 from spotball_adapters.providers.protocol import Message, Picture
 from spotball_adapters.runs.job import RunJob, without_secrets
 from spotball_adapters.runs.plan import ItemT, PromptOf, SamplePlan
+from spotball_core.text.tables import beside
 
 
 def describe(job: RunJob[ItemT], plan: SamplePlan[ItemT]) -> str:
@@ -32,8 +33,8 @@ def _header(job: RunJob[ItemT]) -> Iterator[str]:
     where = f" at {without_secrets(job.base_url)}" if job.base_url else ""
     yield f"provider    {job.provider.name}{where}, up to {job.provider.max_samples} samples per request"
     yield f"model       {job.provider.model}, stored as {job.kind} {job.respondent}"
-    yield f"settings    {settings or 'the defaults of the provider'}"
-    yield f"images      {len(job.items)}: {images}"
+    yield beside("settings    ", settings or "the defaults of the provider")
+    yield beside("images      ", f"{len(job.items)}: {images}")
 
 
 @dataclass

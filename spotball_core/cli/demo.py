@@ -114,9 +114,9 @@ def demo(
     values = {"bootstrap": (bootstrap, 1000), "seed": (seed, 0)}
     options = "".join(f" --{name} {value}" for name, (value, default) in values.items() if value != default)
     folder, file = shlex.quote(str(out)), shlex.quote(str(out / "scenes.jsonl"))
-    tell("Next:")
-    tell(f"  spotball score {folder} --reference {REFERENCE}{options}    # the same table, from the files")
-    tell(f"  spotball score YOUR.csv --scenes {file}    # your own predictions for these scenes")
+    tell("Next, score the files again, or your own predictions for these scenes:")
+    tell(f"  spotball score {folder} --reference {REFERENCE}{options}")
+    tell(f"  spotball score YOUR.csv --scenes {file}")
 
 
 def _simulated(scenes: Sequence[Scene], seed: int) -> pl.DataFrame:

@@ -27,11 +27,12 @@ def schema(
     Use it for completion in editors, and to validate files in other programs.
     """
     from spotball_core.schema.published import formats, json_schema
+    from spotball_core.text.tables import beside
 
     if name is None:
         all_formats = formats()
         width = max(map(len, all_formats))
-        text = "".join(f"{format_name:{width}}  {format.about}\n" for format_name, format in all_formats.items())
+        text = "".join(beside(f"{key:{width}}  ", format.about) + "\n" for key, format in all_formats.items())
     else:
         text = json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
     deliver(text, out, teller(quiet))

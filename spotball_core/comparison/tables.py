@@ -20,7 +20,7 @@ from spotball_core.text.tables import columns_that_fit, print_lines, printed_tex
 if TYPE_CHECKING:
     from rich.console import Console
 
-_WIDE = 160
+_WIDE = 80
 
 _NAME = 22
 """Metric names are wrapped at this width if the table does not fit otherwise."""
@@ -73,7 +73,7 @@ def _widths(heads: list[str], rows: list[list[str]], width: int) -> list[int]:
 
 
 def to_text(comparison: Comparison, *, to_terminal: bool = False) -> str:
-    """Return the text that `print_table` prints, at full width or at the width of the terminal on standard output."""
+    """Return the text that `print_table` prints, 80 columns wide, or as wide as the terminal on standard output."""
     return printed_text(lambda console: print_table(comparison, console), _WIDE, to_terminal=to_terminal)
 
 

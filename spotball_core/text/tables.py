@@ -115,6 +115,19 @@ def paragraphs(texts: Iterable[str], *, to_terminal: bool = False) -> str:
     return printed_text(show, _WIDE, to_terminal=to_terminal)
 
 
+def beside(name: str, text: str) -> str:
+    """Return a name with a text to its right, wrapped to 80 columns.
+
+    Examples:
+        >>> print(beside("scene  ", "A line of scenes.jsonl, which describes an image, its players and the ball."))
+        scene  A line of scenes.jsonl, which describes an image, its players and the
+               ball.
+    """
+    indent = " " * len(name)
+    lines = textwrap.wrap(text, _WIDE, initial_indent=name, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(lines) or name.rstrip()
+
+
 def tables_as_markdown(tables: Iterable[Titled], foot: str) -> str:
     """Return tables in Markdown, with the text `foot` below the last table."""
     lines: list[str] = []

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from spotball_core.service.safe_text import csv_cells
+from spotball_core.text.tables import beside
 from spotball_gen.pipeline.ledger import FunnelStep
 
 CHOICE = "targets"
@@ -75,7 +76,7 @@ def lines(steps: Sequence[FunnelStep]) -> list[str]:
     """
     rows = [(step.stage, f"{step.kept:,} of {step.entered:,}", _why(step)) for step in steps]
     wide = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    return [f"{name:<{wide[0]}}   {counts:>{wide[1]}}   {why}".rstrip() for name, counts, why in rows]
+    return [beside(f"{name:<{wide[0]}}   {counts:>{wide[1]}}   ", why) for name, counts, why in rows]
 
 
 def picture(steps: Sequence[FunnelStep]) -> str:

@@ -32,7 +32,15 @@ COMMANDS = (
     "gaze analyze trials.csv --full",
     "gaze weights trials.csv",
     "gaze power eye --simulations 2 --prompts 1,4",
+    "schema",
+    "demo --out demo",
+    "count data --out counts.counts",
+    "baselines data --out baselines.jsonl",
+    "run data --provider baseline --model center --prompt base,cot --out asked --dry-run",
+    "run data --provider baseline --model center --prompt base --out asked",
+    "gen run --demo --out items",
 )
+WITHOUT_TABLES = ("demo", "count", "baselines", "run")
 BOOTSTRAPPED = ("score", "compare", "cues")
 
 
@@ -57,6 +65,6 @@ def test_command_prints_tables_of_at_most_80_columns(command: str, folder: Path)
     done = spotball(*words, env={"COLUMNS": str(WIDTH)}, cwd=folder)
     assert done.returncode == 0, done.stderr
     # Only on a terminal, other text is wrapped as well.
-    lines = [line for line in done.stdout.splitlines() if re.search(r"\S {2,}\S|─", line)]
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if re.search(r"\S {2,}\S|─", line)]
     assert [line for line in lines if len(line) > WIDTH] == []
-    assert len(lines) > 2
+    assert len(lines) > 2 or command.startswith(WITHOUT_TABLES)

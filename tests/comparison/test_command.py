@@ -199,7 +199,7 @@ def test_to_summary_and_to_text_contain_the_numbers_of_the_comparison(found: Com
     assert f"[{error.ci95[0]:.1f}, {error.ci95[1]:.1f}]" in row
     assert row.endswith("*") == (error.verdict == "clear")
     assert summary.rstrip().endswith(found.signature)
-    (row,) = (line for line in text.splitlines() if line.lstrip().startswith("Euclidean error (px)"))
+    row, *_ = (line for line in text.splitlines() if line.lstrip().startswith("Euclidean error (px)"))
     assert f"{error.a:.1f}" in row
     assert f"{error.difference:+.1f}" in row
     assert found.signature in text

@@ -14,24 +14,16 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
-    AcceptSigns,
     Bootstrap,
-    Columns,
     Debug,
-    FirstIndexOption,
-    GridOption,
     ImageChoice,
     Paths,
-    PointScaleOption,
     PolicyName,
-    Pool,
     Quiet,
     Reference,
-    ScenesFile,
     Seed,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.errors import InputError, OptionError
 from spotball_core.service.threads import BLAS, one_thread
@@ -51,21 +43,16 @@ class PresetName(StrEnum):
     SLIDES = "slides"
 
 
+@with_groups
 @one_thread(*BLAS)
 def report(
     paths: Paths,
+    *,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the report to write."),
     ],
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    tables: Tables,
     before: Annotated[
         list[Path],
         typer.Option(
@@ -144,8 +131,6 @@ def report(
         int | None,
         typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: one per core."),
     ] = None,
-    strict: Strict = False,
-    pool: Pool = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -178,21 +163,19 @@ def report(
         )
     tell = teller(quiet)
     figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
-    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
-    reading = read_options(tables)
+    arguments = table_arguments(tables, tell)
+    reading = read_options(arguments)
     categories = read_reasoning(reasoning) if reasoning else None
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
-    folders = [path for path in paths if path.is_dir()] + [file.parent for file in (scenes, truth) if file]
-    if image_folder:
-        folders = [image_folder]
+    folders = [image_folder] if image_folder else tables.folders(paths)
     files = response_files(paths)
     # A memory limit counts for each process separately, so use one process.
     n_processes = jobs or (processors() if memory_limit() is None else 1)
     # The processes start while this one reads the files.
     with Workers(n_processes if _bytes(files) >= _LEAST_BYTES else 1, [write_report.__module__]) as workers:
         try:
-            counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
+            counts, all_scenes = load_counts(paths, tables.scenes, participants=True, **arguments)
         except InputError as error:
             if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
                 tell(
@@ -202,7 +185,9 @@ def report(
             raise
         earlier = None
         if before:
-            earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict, **reading)
+            earlier_counts = read_earlier_run(
+                before, before_scenes, all_scenes, pool=tables.pool, strict=tables.strict, **reading
+            )
             earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
         write = partial(
             write_report,

@@ -111,22 +111,6 @@ def report(
             help="Also write figures in this style, paper or slides; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
-    figure_title: Annotated[
-        bool | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel="Output",
-            help="Show titles on these figures. Default: only on slides.",
-        ),
-    ] = None,
-    figure_notes: Annotated[
-        bool | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel="Output",
-            help="Show a caption and the data, policy and version on the figures that --figures adds. Default: no.",
-        ),
-    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: one per core."),
@@ -146,7 +130,6 @@ def report(
     from spotball_core.cli.earlier_run import read_earlier_run
     from spotball_core.cli.tables import read_options, table_arguments
     from spotball_core.io.dataset import response_files
-    from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
@@ -162,7 +145,6 @@ def report(
             "needs --before. Add it, or remove --before-scenes", code="missing-option", field="--before-scenes"
         )
     tell = teller(quiet)
-    figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
     arguments = table_arguments(tables, tell)
     reading = read_options(arguments)
     categories = read_reasoning(reasoning) if reasoning else None
@@ -200,7 +182,7 @@ def report(
             reading=reading,
             pages=pages,
             before=earlier,
-            figures=figure_options,
+            figures=tuple(dict.fromkeys(figures)),
             workers=workers,
         )
         if sys.stderr.isatty() and not quiet:

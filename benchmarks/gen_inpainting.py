@@ -1,5 +1,5 @@
 """Claim: balls inpainted by `temporal`, and by `patches` without a video, are not distinguished from decoys: p > 0.05
-on the demo, on real soccer frames and on real footage. Telea and Navier-Stokes are measured for comparison.
+on the demo, on real soccer frames and on real footage. Telea is measured for comparison.
 
 A decoy is an untouched cell at a similar position as the ball's; the chance level is about 0.2. See
 docs/explanation/painted-out.md.
@@ -65,7 +65,7 @@ PAGE_DATA = ROOT / "docs/assets/gen-inpainting.json"
 GRID = Grid.standard()
 WIDTH, HEIGHT = 640, 360
 PERMUTATIONS = 1000
-KINDS = ("temporal", "patches", "telea", "navier-stokes")
+KINDS = ("temporal", "patches", "telea")
 QUALITY = 85
 """JPEG quality for frames with a composited ball."""
 VIDEOS: Mapping[str, tuple[float, int]] = {"bikes.mp4": (25, 6), "bigbuckbunny.mp4": (25, 6), "vtest.avi": (10, 15)}

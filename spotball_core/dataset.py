@@ -458,7 +458,6 @@ class Dataset:
             InputError: if the file of rationales cannot be read.
             MissingExtraError: if matplotlib or Jinja2 is not installed.
         """
-        from spotball_core.pages.figures import FigureOptions
         from spotball_core.plots.presets import PRESETS
         from spotball_core.reasoning.records import read_reasoning
         from spotball_core.report.build import write_report
@@ -491,7 +490,7 @@ class Dataset:
                 reading=self._sources.reading,
                 pages=pages,
                 before=earlier,
-                figures=FigureOptions(tuple(dict.fromkeys(styles))),
+                figures=tuple(dict.fromkeys(styles)),
                 workers=workers,
             )
 

@@ -52,7 +52,7 @@ prompts = ["a picture of handball players in action with ball"]
 [detect]
 kind = "color"
 [inpaint]
-kind = "navier-stokes"
+kind = "telea"
 [check]
 limit = 0.9
 """

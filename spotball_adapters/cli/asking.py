@@ -1,179 +1,331 @@
-"""Define the options of the commands that query a model, and report how such a command ended."""
+"""Define the options of the commands that query a model, and send the requests of such a command."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import typer
 
-from spotball_core.cli.console import progress, teller
+from spotball_core.cli.console import progress
+from spotball_core.cli.help import INPUT, OUTPUT
 from spotball_core.errors import OptionError
+from spotball_core.io.answer_options import PointScale
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
-from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
+    from spotball_adapters.prompts.prompt import Prompt
+    from spotball_adapters.providers.protocol import Settings
     from spotball_adapters.runs.job import RunJob
     from spotball_adapters.runs.launch import RunResult
     from spotball_adapters.runs.plan import ItemT
-    from spotball_adapters.runs.runner import Options, RunTally
-    from spotball_adapters.runs.store import Question, ReplyStore
+    from spotball_adapters.runs.runner import Options
+    from spotball_adapters.runs.store import ReplyStore
+    from spotball_core.counting.parse_record import ParsePolicy
+    from spotball_core.schema.scene import Scene
 
 T = TypeVar("T")
 
-SHOWN = 5
-"""Maximum number of refused images to list."""
+MODEL, LIMITS, SAMPLING = "Model", "Limits and retries", "Sampling"
+"""Names of the panels of options that these commands have."""
 
-ProviderName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel="Model",
-        help="API or program to use: openai, anthropic, gemini, transformers, ...",
-    ),
-]
-ModelName = Annotated[
-    str | None, typer.Option(metavar="NAME", rich_help_panel="Model", help="Name of the model at the provider.")
-]
+DEFAULT_PROMPTS = "base,cue,cot"
+
+SAMPLES, CHAIN_SAMPLES = 50, 20
+"""Numbers of samples per image in the paper: for a prompt with one question, and for one with several questions."""
+
 RunFolder = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", metavar="RUN", rich_help_panel="Output", help="Folder of the run. Default: run-RESPONDENT."
-    ),
-]
-BaseUrl = Annotated[
-    str | None,
-    typer.Option(metavar="URL", rich_help_panel="Model", help="Address of the server. Default: the provider's."),
-]
-ApiName = Annotated[
-    Literal["chat", "responses"] | None,
-    typer.Option(rich_help_panel="Model", help="OpenAI API to use. Default: depends on the model."),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(metavar="T", rich_help_panel="Sampling", help="Sampling temperature. Default: the provider's."),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        metavar="P", rich_help_panel="Sampling", help="Nucleus sampling probability (top-p). Default: the provider's."
-    ),
-]
-MaxOutputTokens = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", rich_help_panel="Sampling", help="Maximum length of a reply, in tokens. Default: the provider's."
-    ),
-]
-SamplingSeed = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", rich_help_panel="Sampling", help="Sampling seed, if the provider supports it. Default: none."
-    ),
-]
-ReasoningEffort = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUE",
-        rich_help_panel="Sampling",
-        help="Reasoning effort, such as low (openai only). Default: the provider's.",
-    ),
-]
-ExtraBody = Annotated[
-    str | None,
-    typer.Option(
-        metavar="JSON",
-        rich_help_panel="Sampling",
-        help="JSON object without secrets to add to each request (openai only).",
-    ),
-]
-ImageLimit = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        rich_help_panel="Input",
-        help="Use only the first N images, alternating between sports. Default: all.",
-    ),
-]
-Controls = Annotated[
-    bool,
-    typer.Option("--controls", rich_help_panel="Input", help="Include controls: images in which the ball is visible."),
-]
-Concurrency = Annotated[
-    int, typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of parallel requests.")
-]
-RequestsPerMinute = Annotated[
-    float | None,
-    typer.Option(
-        min=0.001,
-        metavar="N",
-        rich_help_panel="Limits and retries",
-        help="Maximum number of requests per minute. Default: none.",
-    ),
-]
-TokensPerMinute = Annotated[
-    float | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        rich_help_panel="Limits and retries",
-        help="Maximum number of input and output tokens per minute. Default: none.",
-    ),
-]
-MaxRequests = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        rich_help_panel="Limits and retries",
-        help="Stop after this many requests, including failed ones. Default: none.",
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", rich_help_panel="Limits and retries", help="Stop after this many tokens. Default: none."
-    ),
-]
-Attempts = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of attempts per request."),
-]
-Timeout = Annotated[
-    float,
-    typer.Option(
-        min=0.001,
-        metavar="SECONDS",
-        rich_help_panel="Limits and retries",
-        help="Maximum time for one request, in seconds.",
-    ),
-]
-MaxResponse = Annotated[
-    float,
-    typer.Option(
-        "--max-response-mb",
-        min=0.001,
-        metavar="MB",
-        rich_help_panel="Limits and retries",
-        help="Maximum response size per request, in megabytes.",
-    ),
-]
-SkipRefused = Annotated[
-    bool,
-    typer.Option(
-        "--skip-refused",
-        rich_help_panel="Limits and retries",
-        help="List and exclude images that the provider refuses.",
+        "--out", "-o", metavar="RUN", rich_help_panel=OUTPUT, help="Folder of the run. Default: run-RESPONDENT."
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", rich_help_panel="Output", help="Show the prompts and estimated cost; send nothing.")
+    bool, typer.Option("--dry-run", rich_help_panel=OUTPUT, help="Show the prompts and estimated cost; send nothing.")
 ]
+FileFormat = Annotated[
+    Literal["jsonl", "parquet"], typer.Option(rich_help_panel=OUTPUT, help="Format of the file of responses.")
+]
+Concurrency = Annotated[
+    int, typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Number of parallel requests.")
+]
+Attempts = Annotated[
+    int, typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Number of attempts per request.")
+]
+
+
+@dataclass(frozen=True)
+class Server:
+    """The options that name a model and its server."""
+
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=MODEL,
+            help="API or program to use: openai, anthropic, gemini, transformers, ...",
+        ),
+    ] = None
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", rich_help_panel=MODEL, help="Name of the model at the provider.")
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", rich_help_panel=MODEL, help="Address of the server. Default: the provider's."),
+    ] = None
+    api: Annotated[
+        Literal["chat", "responses"] | None,
+        typer.Option(rich_help_panel=MODEL, help="OpenAI API to use. Default: depends on the model."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The options that select prompts and images, and the number of samples."""
+
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            rich_help_panel=INPUT,
+            help=f"Prompts (names or files), separated by commas. Default: {DEFAULT_PROMPTS}.",
+        ),
+    ] = None
+    samples: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,...",
+            rich_help_panel=INPUT,
+            help="Samples per image: a number, or one per prompt. Default: 50 (cot: 20).",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=INPUT,
+            help="Use only the first N images, alternating between sports. Default: all.",
+        ),
+    ] = None
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls", rich_help_panel=INPUT, help="Include controls: images in which the ball is visible."
+        ),
+    ] = False
+
+    def selected(self, scenes: Sequence[Scene], dataset: Path) -> tuple[Scene, ...]:
+        """Return the selected scenes of a dataset.
+
+        Raises:
+            OptionError: if there are only controls, and they are not included.
+        """
+        from spotball_adapters.runs.plan import limited
+
+        selected = limited([scene for scene in scenes if self.controls or not scene.control], self.limit)
+        if not selected:
+            raise OptionError(
+                "all images are controls (the ball is visible). Add --controls to include them",
+                code="no-data",
+                file=dataset,
+            )
+        return selected
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The options that limit the speed of requests, and how often and how long each is tried."""
+
+    concurrency: Concurrency = 8
+    requests_per_minute: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, metavar="N", rich_help_panel=LIMITS, help="Maximum number of requests per minute. Default: none."
+        ),
+    ] = None
+    attempts: Attempts = 12
+    timeout: Annotated[
+        float,
+        typer.Option(
+            min=0.001, metavar="SECONDS", rich_help_panel=LIMITS, help="Maximum time for one request, in seconds."
+        ),
+    ] = 120.0
+
+
+@dataclass(frozen=True)
+class Limits(Pace):
+    """The options that limit the requests of a run."""
+
+    tokens_per_minute: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=LIMITS,
+            help="Maximum number of input and output tokens per minute. Default: none.",
+        ),
+    ] = None
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=LIMITS,
+            help="Stop after this many requests, including failed ones. Default: none.",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Stop after this many tokens. Default: none."),
+    ] = None
+    max_response_mb: Annotated[
+        float,
+        typer.Option(
+            min=0.001, metavar="MB", rich_help_panel=LIMITS, help="Maximum response size per request, in megabytes."
+        ),
+    ] = 20.0
+    skip_refused: Annotated[
+        bool,
+        typer.Option(
+            "--skip-refused", rich_help_panel=LIMITS, help="List and exclude images that the provider refuses."
+        ),
+    ] = False
+
+    def options(self) -> Options:
+        """Return the options of the runner."""
+        from spotball_adapters.runs.runner import Options
+
+        return Options(
+            concurrency=self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            max_requests=self.max_requests,
+            max_tokens=self.max_tokens,
+            attempts=self.attempts,
+            skip_refused=self.skip_refused,
+        )
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The options that determine how a model samples its replies."""
+
+    temperature: Annotated[
+        float | None,
+        typer.Option(metavar="T", rich_help_panel=SAMPLING, help="Sampling temperature. Default: the provider's."),
+    ] = None
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", rich_help_panel=SAMPLING, help="Nucleus sampling probability (top-p). Default: the provider's."
+        ),
+    ] = None
+    max_output_tokens: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", rich_help_panel=SAMPLING, help="Maximum length of a reply, in tokens. Default: the provider's."
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", rich_help_panel=SAMPLING, help="Sampling seed, if the provider supports it. Default: none."
+        ),
+    ] = None
+    reasoning_effort: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE",
+            rich_help_panel=SAMPLING,
+            help="Reasoning effort, such as low (openai only). Default: the provider's.",
+        ),
+    ] = None
+    extra_body: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON",
+            rich_help_panel=SAMPLING,
+            help="JSON object without secrets to add to each request (openai only).",
+        ),
+    ] = None
+
+    def settings(self) -> Settings:
+        """Return the settings of the requests.
+
+        Raises:
+            OptionError: if `--extra-body` is not a JSON object with at least one field.
+        """
+        from spotball_adapters.providers.protocol import Settings
+
+        return Settings(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_output_tokens=self.max_output_tokens,
+            seed=self.seed,
+            reasoning_effort=self.reasoning_effort,
+            extra_body=extra_body_of(self.extra_body),
+        )
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """The options that determine how replies are parsed."""
+
+    parse_policy: Annotated[
+        Literal["strict", "lenient"] | None,
+        typer.Option(
+            metavar="POLICY",
+            rich_help_panel=OUTPUT,
+            help="strict or lenient (free text). Default: the run's last one, or strict.",
+        ),
+    ] = None
+    answer: Annotated[
+        Literal["cell", "point", "box"],
+        typer.Option(metavar="KIND", rich_help_panel=OUTPUT, help="Kind of answer: cell, point or box."),
+    ] = "cell"
+    point_scale: Annotated[
+        PointScale | None,
+        typer.Option(
+            metavar="SCALE",
+            rich_help_panel=OUTPUT,
+            help="Scale of points: image, 1, 100, 1000, qwen, gemini, molmo.",
+        ),
+    ] = None
+
+    def policy(self) -> ParsePolicy | None:
+        """Return the parse policy that the options name together; None if they name none.
+
+        Raises:
+            OptionError: if options are missing or exclude each other.
+        """
+        if self.answer == "cell":
+            if self.point_scale is not None:
+                raise OptionError(
+                    "cells have no scale. Add --answer point or --answer box, or remove --point-scale",
+                    code="missing-option",
+                    field="--answer",
+                )
+            return self.parse_policy
+        if self.parse_policy is not None:
+            raise OptionError(
+                "it applies only to cells. Remove it, or remove --answer",
+                code="conflicting-options",
+                field="--parse-policy",
+            )
+        if self.point_scale is None:
+            raise OptionError(
+                "the scale of the coordinates is missing. Add --point-scale 1000, or another of its values",
+                code="missing-option",
+                field="--point-scale",
+            )
+        return cast("ParsePolicy", f"{self.answer}-{self.point_scale}")
 
 
 def check_api(api: str | None, provider: str) -> None:
@@ -225,6 +377,34 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)
 
 
+def prompts_of(names: str, samples: str | None) -> tuple[tuple[Prompt, int], ...]:
+    """Return each prompt with its number of samples, from `--prompt` and `--samples`.
+
+    Raises:
+        OptionError: if `--samples` contains text that is not a number, or too few or too many numbers.
+        InputError: if a prompt cannot be used.
+    """
+    from spotball_adapters.prompts.prompt import load_prompt
+
+    prompts = [load_prompt(part.strip()) for part in names.split(",") if part.strip()]
+    if samples is None:
+        return tuple((prompt, CHAIN_SAMPLES if prompt.questions else SAMPLES) for prompt in prompts)
+    try:
+        numbers = [int(part) for part in samples.split(",")]
+    except ValueError:
+        raise OptionError(
+            f"found {samples!r}, expected whole numbers separated by commas, such as 50,50,20", field="--samples"
+        ) from None
+    if len(numbers) == 1:
+        numbers *= len(prompts)
+    if len(numbers) != len(prompts):
+        raise OptionError(
+            f"found {len(numbers)} numbers for {len(prompts)} prompts. Give one number, or one per prompt",
+            field="--samples",
+        )
+    return tuple(zip(prompts, numbers, strict=True))
+
+
 def silence_retries() -> None:
     """Turn off the log messages of the retry library: the progress line already shows retries."""
     from stamina.instrumentation import set_on_retry_hooks
@@ -258,73 +438,3 @@ def ask_all(
     silence_retries()
     with progress(unit, quiet=quiet) as on_progress:
         return launch(job, out, options, make, on_progress=on_progress, quiet=quiet)
-
-
-def sent(tally: RunTally) -> str:
-    """Describe how many requests the command sent, and how many tokens they used.
-
-    Examples:
-        >>> from spotball_adapters.runs.runner import RunTally
-        >>> sent(RunTally(total=9, requests=7, faults=1, input_tokens=90_000, output_tokens=800))
-        'sent 7 requests, of which 1 failed; 90,000 tokens in, 800 out'
-    """
-    tokens = f"{plural(tally.input_tokens, 'token')} in, {tally.output_tokens:,} out"
-    return f"sent {plural(tally.requests, 'request')}, of which {tally.faults:,} failed; {tokens}"
-
-
-def finish(ended: RunResult[Any], summary: str | None, *, quiet: bool) -> None:
-    """Report how the run ended, and exit with the corresponding status.
-
-    Args:
-        summary: description of the results and of the requests sent; None if there are no replies.
-    """
-    from spotball_adapters.runs.launch import INTERRUPTED
-    from spotball_adapters.runs.runner import StormError
-
-    tell, tally = teller(quiet), ended.tally
-    tell(summary or sent(tally))
-    left = ended.left
-    if ended.excluded:
-        # --quiet does not hide excluded and missing replies, because they are errors.
-        images = len({question[:2] for question in ended.refused})
-        of = plural(images, "image")
-        show(f"{ended.excluded:,} replies are excluded: the provider refuses {of}:", err=True)
-        for line in _listed(ended.refused):
-            show(f"  {line}", err=True)
-    if left and (ended.error is None or isinstance(ended.error, StormError)):
-        why = ended.error or ended.why or _unanswered(ended)
-        show(f"{left:,} of {tally.total:,} replies are missing: {why}", err=True)
-        tell("Run the same command again to continue; completed requests are not repeated.")
-    elif ended.error:
-        tell(
-            f"{left:,} of {tally.total:,} replies are missing. Fix the error "
-            "and run the same command again to continue."
-        )
-        raise ended.error
-    if ended.why == INTERRUPTED:
-        raise typer.Exit(130)
-    if left:
-        raise typer.Exit(1)
-
-
-def _unanswered(ended: RunResult[Any]) -> str:
-    """Explain why replies are missing although the run was not stopped."""
-    parts = []
-    if ended.refused and not ended.excluded:
-        listed = "; ".join(_listed(ended.refused))
-        parts.append(f"the provider refuses {listed}. Add --skip-refused to exclude refused images")
-    if given_up := ended.tally.given_up:
-        image, fault = next(reversed(given_up.items()))
-        more = f" and {len(given_up) - 1:,} more images" if len(given_up) > 1 else ""
-        parts.append(f"{image}{more} failed on every attempt; the last error: {fault}")
-    return "; ".join(parts)
-
-
-def _listed(refused: Mapping[Question, str]) -> list[str]:
-    """Return one line for each of the first refused images, with its prompts and the provider's message."""
-    prompts: dict[str, list[str]] = {}
-    for sport, image, prompt in refused:
-        prompts.setdefault(f"{sport}/{image}", []).append(prompt)
-    messages = {f"{sport}/{image}": message for (sport, image, _), message in refused.items()}
-    lines = [f"{name} ({', '.join(of)}): {messages[name]}" for name, of in list(prompts.items())[:SHOWN]]
-    return lines + ([f"{len(prompts) - SHOWN:,} more images"] if len(prompts) > SHOWN else [])

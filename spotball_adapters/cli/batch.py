@@ -8,26 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.asking import Controls, ExtraBody, ImageLimit, extra_body_of
-from spotball_adapters.cli.reparse import (
-    AnswerOption,
-    FileFormat,
-    ParsePolicyOption,
-    PointScaleOption,
-    policy_of,
-    summary,
-)
-from spotball_adapters.cli.run import DEFAULT_PROMPTS
+from spotball_adapters.cli.asking import DEFAULT_PROMPTS, FileFormat, Parsing, Sampling, Selection, prompts_of
+from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import progress, teller
-from spotball_core.cli.options import Debug, Quiet
-from spotball_core.errors import OptionError
+from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
     from spotball_adapters.batch.export import Exported
-
-SHOWN = 5
-"""Maximum number of different failures to print."""
 
 batch = typer.Typer(
     no_args_is_help=True,
@@ -38,28 +26,14 @@ batch = typer.Typer(
 
 
 @batch.command("export")
+@with_groups
 def export_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
+    *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="RUN", rich_help_panel="Output", help="Folder of the run.")
     ],
-    prompt: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel="Input",
-            help="Prompts, separated by commas: base, cue, cot, or prompt files.",
-        ),
-    ] = DEFAULT_PROMPTS,
-    samples: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,...",
-            rich_help_panel="Input",
-            help="Samples per image: one number, or one per prompt. Default: 50, or 20 for prompts that ask several "
-            "questions, such as cot.",
-        ),
-    ] = None,
+    selection: Selection,
     model: Annotated[
         str | None, typer.Option(metavar="NAME", rich_help_panel="Model", help="Name of the model at the service.")
     ] = None,
@@ -80,43 +54,7 @@ def export_command(
             help="Maximum number of replies per request. Default: 1, or 128 for openai.",
         ),
     ] = None,
-    temperature: Annotated[
-        float | None,
-        typer.Option(metavar="T", rich_help_panel="Sampling", help="Sampling temperature. Default: the service's."),
-    ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            rich_help_panel="Sampling",
-            help="Nucleus sampling probability (top-p). Default: the service's.",
-        ),
-    ] = None,
-    max_output_tokens: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            rich_help_panel="Sampling",
-            help="Maximum length of a reply, in tokens. Default: the service's.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", rich_help_panel="Sampling", help="Sampling seed, if the service supports it. Default: none."
-        ),
-    ] = None,
-    reasoning_effort: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VALUE",
-            rich_help_panel="Sampling",
-            help="Reasoning effort, such as low (openai only). Default: the service's.",
-        ),
-    ] = None,
-    extra_body: ExtraBody = None,
-    limit: ImageLimit = None,
-    controls: Controls = False,
+    sampling: Sampling,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -129,34 +67,19 @@ def export_command(
     questions.
     """
     from spotball_adapters.batch.export import Job, export
-    from spotball_adapters.cli.run import prompts_of
     from spotball_adapters.providers.chat_completions import check_body_fields
-    from spotball_adapters.providers.protocol import Settings
     from spotball_adapters.providers.ranges import check_ranges
-    from spotball_adapters.runs.plan import limited
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 
     scenes = read_scenes(dataset / SCENES)
-    selected = limited([scene for scene in scenes if controls or not scene.control], limit)
-    if not selected:
-        raise OptionError(
-            "all images are controls (the ball is visible). Add --controls to include them",
-            code="no-data",
-            file=dataset,
-        )
-    settings = Settings(
-        temperature=temperature,
-        top_p=top_p,
-        max_output_tokens=max_output_tokens,
-        seed=seed,
-        reasoning_effort=reasoning_effort,
-        extra_body=extra_body_of(extra_body),
-    )
+    selected, settings = selection.selected(scenes, dataset), sampling.settings()
     what = f"a batch in the format {format}"
     check_ranges(settings, what, max_temperature=2.0, has_request_fields=format == "openai")
     check_body_fields(settings)
-    job = Job(dataset, scenes, selected, prompts_of(prompt, samples), settings, model)
+    job = Job(
+        dataset, scenes, selected, prompts_of(selection.prompt or DEFAULT_PROMPTS, selection.samples), settings, model
+    )
 
     with progress("images prepared", quiet=quiet) as on_progress:
         exported = export(job, out, form=format, at_once=at_once, on_progress=on_progress)
@@ -166,9 +89,11 @@ def export_command(
 
 
 @batch.command("import")
+@with_groups
 def import_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that the batch was written to.")],
     replies: Annotated[list[Path], typer.Argument(metavar="REPLIES", help="Files of replies (JSON Lines).")],
+    *,
     respondent: Annotated[
         str | None,
         typer.Option(
@@ -178,9 +103,7 @@ def import_command(
         ),
     ] = None,
     format: FileFormat = "jsonl",
-    parse_policy: ParsePolicyOption = None,
-    answer: AnswerOption = "cell",
-    point_scale: PointScaleOption = None,
+    parsing: Parsing,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -194,8 +117,7 @@ def import_command(
     """
     from spotball_adapters.batch.take import take
 
-    policy = policy_of(parse_policy, answer, point_scale)
-    imported = take(run, replies, respondent=respondent, format=format, policy=policy)
+    imported = take(run, replies, respondent=respondent, format=format, policy=parsing.policy())
     tell = teller(quiet)
     already = f", {imported.already_stored:,} were already stored" if imported.already_stored else ""
     tell(f"{plural(imported.stored, 'reply')} stored{already}")

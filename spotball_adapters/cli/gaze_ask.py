@@ -7,38 +7,13 @@ from typing import Annotated
 
 import typer
 
-from spotball_adapters.cli.asking import (
-    ApiName,
-    Attempts,
-    BaseUrl,
-    Concurrency,
-    DryRun,
-    ExtraBody,
-    MaxOutputTokens,
-    MaxRequests,
-    MaxResponse,
-    MaxTokens,
-    ModelName,
-    ProviderName,
-    ReasoningEffort,
-    RequestsPerMinute,
-    RunFolder,
-    SamplingSeed,
-    SkipRefused,
-    Temperature,
-    Timeout,
-    TokensPerMinute,
-    TopP,
-    ask_all,
-    check_api,
-    extra_body_of,
-    finish,
-    run_folder,
-)
-from spotball_core.cli.options import Debug, Quiet
+from spotball_adapters.cli.asking import DryRun, Limits, RunFolder, Sampling, Server, ask_all, check_api, run_folder
+from spotball_adapters.cli.run_end import finish, gaze_end
+from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.errors import OptionError
 
 
+@with_groups
 def ask(
     stimuli: Annotated[
         Path,
@@ -48,6 +23,7 @@ def ask(
             "`gaze_target`, `image`.",
         ),
     ],
+    *,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -56,8 +32,7 @@ def ask(
             help="Folder of the photos that the column `image` of STIMULI names.",
         ),
     ] = None,
-    provider: ProviderName = None,
-    model: ModelName = None,
+    server: Server,
     out: RunFolder = None,
     prompt: Annotated[
         str,
@@ -83,14 +58,7 @@ def ask(
         int,
         typer.Option(min=0, metavar="N", rich_help_panel="Advanced", help="Seed for the order of the answer options."),
     ] = 0,
-    base_url: BaseUrl = None,
-    api: ApiName = None,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    max_output_tokens: MaxOutputTokens = None,
-    seed: SamplingSeed = None,
-    reasoning_effort: ReasoningEffort = None,
-    extra_body: ExtraBody = None,
+    sampling: Sampling,
     respondent: Annotated[
         str | None,
         typer.Option(
@@ -111,15 +79,7 @@ def ask(
     checks: Annotated[
         bool, typer.Option("--checks", rich_help_panel="Input", help="Include the photos that are attention checks.")
     ] = False,
-    concurrency: Concurrency = 8,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
-    max_requests: MaxRequests = None,
-    max_tokens: MaxTokens = None,
-    attempts: Attempts = 12,
-    timeout: Timeout = 120.0,
-    max_response_mb: MaxResponse = 20.0,
-    skip_refused: SkipRefused = False,
+    limits: Limits,
     dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -133,61 +93,43 @@ def ask(
     samples and photos to a run, but not change other settings. Set the API key in the environment, such as
     OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
-    from spotball_adapters.cli.run_end import gaze_end
     from spotball_adapters.gaze.job import GazeJob
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.gaze.photos import Photo
     from spotball_adapters.gaze.prompts import load_prompts
     from spotball_adapters.providers.find import find
-    from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.providers.protocol import Access
     from spotball_adapters.runs.plan import limited
-    from spotball_adapters.runs.runner import Options
     from spotball_core.gaze.data.stimuli import read_stimuli
 
-    if provider is None or model is None:
+    if server.provider is None or server.model is None:
         raise OptionError("add --provider NAME and --model NAME", code="missing-option")
     all_stimuli = read_stimuli(stimuli)
     photos = [Photo(stimulus) for stimulus in all_stimuli if checks or not stimulus.attention_check]
     selected = limited(photos, limit, lambda photo: photo.stimulus.condition)
     if not selected:
         raise OptionError(f"{stimuli}: all photos are attention checks. Add --checks to include them", code="no-data")
-    settings = Settings(
-        temperature=temperature,
-        top_p=top_p,
-        max_output_tokens=max_output_tokens,
-        seed=seed,
-        reasoning_effort=reasoning_effort,
-        extra_body=extra_body_of(extra_body),
-    )
+    settings = sampling.settings()
     prompts = tuple((gaze_prompt, samples) for gaze_prompt in load_prompts(prompt, seed=order_seed))
     access = Access(
-        model,
-        base_url=base_url,
+        server.model,
+        base_url=server.base_url,
         stimuli=all_stimuli,
-        concurrency=concurrency,
-        timeout=timeout,
-        max_response=int(max_response_mb * 1e6),
-        api=api,
+        concurrency=limits.concurrency,
+        timeout=limits.timeout,
+        max_response=int(limits.max_response_mb * 1e6),
+        api=server.api,
     )
-    check_api(api, provider)
-    model_provider = find(provider, access)
+    check_api(server.api, server.provider)
+    model_provider = find(server.provider, access)
     model_provider.check(settings)
     job = GazeJob(
-        *(selected, prompts, model_provider, base_url, settings, respondent or model),
+        *(selected, prompts, model_provider, server.base_url, settings, respondent or server.model),
         stimuli=all_stimuli,
         images=images,
         side=size,
         order_seed=order_seed,
     )
     out = run_folder(out, job.respondent)
-    options = Options(
-        concurrency=concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        max_requests=max_requests,
-        max_tokens=max_tokens,
-        attempts=attempts,
-        skip_refused=skip_refused,
-    )
-    ended = ask_all(job, out, options, write_matches, unit="photos read", dry_run=dry_run, quiet=quiet)
+    ended = ask_all(job, out, limits.options(), write_matches, unit="photos read", dry_run=dry_run, quiet=quiet)
     finish(ended, gaze_end(ended), quiet=quiet)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotball_adapters.cli.asking import Attempts, Concurrency, finish, sent, silence_retries
+from spotball_adapters.cli.asking import Attempts, Concurrency, silence_retries
+from spotball_adapters.cli.run_end import finish, sent
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotball_adapters.cli.asking import Concurrency
+from spotball_adapters.cli.asking import Pace
 from spotball_core.cli.console import teller
-from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed
+from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed, with_groups
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from spotball_core.reasoning.records import ReasoningReport
 
 
+_PACE = Pace(concurrency=4, attempts=8)
+
+
+@with_groups
 def reasoning(
     paths: Paths,
+    *,
     embedder: Annotated[
         str,
         typer.Option(
@@ -70,12 +75,6 @@ def reasoning(
             help="File of stored embeddings. Default: reasoning.sqlite in the folder of the first PATH.",
         ),
     ] = None,
-    longest: Annotated[
-        int,
-        typer.Option(
-            min=4, metavar="BYTES", rich_help_panel="Advanced", help="Truncate longer texts, and report how many."
-        ),
-    ] = 8000,
     bootstrap: Bootstrap = 1000,
     labelings: Annotated[
         int,
@@ -97,29 +96,7 @@ def reasoning(
             help="Figure file for the share of each category (.png or .svg). Default: no figure.",
         ),
     ] = None,
-    concurrency: Concurrency = 4,
-    requests_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            metavar="N",
-            rich_help_panel="Limits and retries",
-            help="Maximum number of requests per minute. Default: none.",
-        ),
-    ] = None,
-    attempts: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", rich_help_panel="Limits and retries", help="Number of attempts per request."),
-    ] = 8,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.001,
-            metavar="SECONDS",
-            rich_help_panel="Limits and retries",
-            help="Maximum time for one request, in seconds.",
-        ),
-    ] = 120.0,
+    pace: Pace = _PACE,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", rich_help_panel="Output", help="Print the number of texts to embed; embed nothing."),
@@ -155,7 +132,7 @@ def reasoning(
             code="unsupported-format",
             field="--figure",
         )
-    access = EmbedderAccess(model, base_url, task_type, concurrency, timeout)
+    access = EmbedderAccess(model, base_url, task_type, pace.concurrency, pace.timeout)
     sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
     if cache is None:
@@ -168,7 +145,7 @@ def reasoning(
         model_embedder,
         cache,
         EmbedOptions(
-            longest=longest, concurrency=concurrency, requests_per_minute=requests_per_minute, attempts=attempts
+            concurrency=pace.concurrency, requests_per_minute=pace.requests_per_minute, attempts=pace.attempts
         ),
     )
     if dry_run:

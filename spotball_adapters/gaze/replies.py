@@ -58,7 +58,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
     identity = store.identity()
     if ORDER not in identity:
         raise OptionError(
-            f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball reparse`",
+            f"{store.folder} contains no gaze run. For runs of Spot the Ball, use `spotball parse`",
             code="wrong-folder",
         )
     if identity[ORDER] != ORDER_VERSION:

@@ -79,7 +79,7 @@ SCHEMA = Schema(
             ),
         ),
         "parsed": Table(
-            "The last parsed result of each sample's reply. `spotball reparse` replaces it.",
+            "The last parsed result of each sample's reply. `spotball parse` replaces it.",
             ("sport", "image", "prompt", "sample"),
             (
                 *_SAMPLE,

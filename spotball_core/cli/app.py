@@ -28,7 +28,7 @@ COMMANDS = "spotball.commands"
 
 JOBS: Mapping[str, tuple[str, ...]] = {
     "Score and compare": ("demo", "score", "compare", "report", "leaderboard", "baselines", "cues", "count"),
-    "Ask models": ("run", "parse", "reparse", "batch", "import-inspect", "reasoning"),
+    "Ask models": ("run", "parse", "batch", "reasoning"),
     "People and published data": ("study", "import-release", "replicate"),
     "Gaze": ("gaze",),
     "Build datasets": ("gen",),

@@ -8,29 +8,23 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import (
-    AcceptSigns,
     Bootstrap,
-    Columns,
     Debug,
-    FirstIndexOption,
-    GridOption,
     ImageChoice,
     Paths,
-    PointScaleOption,
     PolicyName,
-    Pool,
     Quiet,
-    ScenesFile,
     Seed,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
 
+@with_groups
 def compare(
     paths: Paths,
+    *,
     a: Annotated[
         str,
         typer.Option(
@@ -49,14 +43,7 @@ def compare(
             help="Second respondent, or one of its prompts. Differences are the value of --a minus that of --b.",
         ),
     ],
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    tables: Tables,
     reference: Annotated[
         str | None,
         typer.Option(
@@ -78,8 +65,6 @@ def compare(
     ] = 10_000,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
-    strict: Strict = False,
-    pool: Pool = False,
     full: Annotated[
         bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
     ] = False,
@@ -102,8 +87,8 @@ def compare(
     from spotball_core.dataset import load
 
     tell = teller(quiet)
-    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
-    data = load(paths, scenes, reference=reference, pool=pool, strict=strict, **tables)
+    arguments = table_arguments(tables, tell)
+    data = load(paths, tables.scenes, reference=reference, **arguments)
     comparison = data.compare(
         a, b, permutations=permutations, policy=policy, images=images, bootstrap=bootstrap, seed=seed
     )

@@ -10,50 +10,35 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
-    AcceptSigns,
-    Columns,
     Debug,
     EngineOption,
-    FirstIndexOption,
-    GridOption,
-    PointScaleOption,
-    Pool,
     Quiet,
     RayAddress,
-    ScenesFile,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.text.words import plural
 
 
+@with_groups
 def count(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files of responses or counts, or dataset folders.")
     ],
+    *,
     out: Annotated[
         Path,
         typer.Option(
             metavar="FILE", rich_help_panel="Output", help="File of counts to write; its name must end in .counts."
         ),
     ],
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    tables: Tables,
     participants: Annotated[
         bool,
         typer.Option(
             "--participants/--no-participants", rich_help_panel="Input", help="Count each participant separately."
         ),
     ] = True,
-    strict: Strict = False,
-    pool: Pool = False,
     engine: EngineOption = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,
@@ -72,11 +57,9 @@ def count(
     from spotball_core.scoring.score import load_counts
 
     tell = teller(quiet)
-    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
+    arguments = table_arguments(tables, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
-        counts, _ = load_counts(
-            paths, scenes, participants=participants, engine=counting, pool=pool, strict=strict, **tables
-        )
+        counts, _ = load_counts(paths, tables.scenes, participants=participants, engine=counting, **arguments)
     write_counts(counts, out)
     for warning in counts.warnings:
         tell(f"warning: {warning}")

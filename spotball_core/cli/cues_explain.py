@@ -9,23 +9,15 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.options import (
-    AcceptSigns,
     Bootstrap,
-    Columns,
     Debug,
-    FirstIndexOption,
-    GridOption,
     ImageChoice,
     Paths,
-    PointScaleOption,
-    Pool,
     Quiet,
     Reference,
-    ScenesFile,
     Seed,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.cli.output import Out, deliver
 from spotball_core.errors import OptionError
@@ -36,16 +28,11 @@ if TYPE_CHECKING:
     from spotball_core.scoring.groups import Scoring
 
 
+@with_groups
 def explain(
     paths: Paths,
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    *,
+    tables: Tables,
     reference: Reference = None,
     cues: Annotated[
         str | None,
@@ -82,8 +69,6 @@ def explain(
             help="Parallel processes. Default: one per core for many groups, otherwise one.",
         ),
     ] = None,
-    strict: Strict = False,
-    pool: Pool = False,
     format: Annotated[
         Literal["text", "json"] | None,
         typer.Option(
@@ -127,8 +112,8 @@ def explain(
         # Check the file's ending before the models are fitted.
         check_maps(maps)
     names = None if cues is None else [part.strip() for part in cues.split(",") if part.strip()]
-    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
-    counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
+    arguments = table_arguments(tables, tell)
+    counts, all_scenes = load_counts(paths, tables.scenes, participants=True, **arguments)
     choices = ScorePolicy.standard(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
     scoring = Scoring(counts, all_scenes, choices)
     if jobs is None:
@@ -137,7 +122,7 @@ def explain(
     with progress("groups", quiet=quiet) as on_progress:
         report = explain_cues(scoring, cues=names, mirrors=mirrors, jobs=jobs, on_progress=on_progress)
     if stated:
-        report = report.model_copy(update={"stated": _stated(paths, read_options(tables), scoring, seed)})
+        report = report.model_copy(update={"stated": _stated(paths, read_options(arguments), scoring, seed)})
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
     else:
@@ -151,7 +136,7 @@ def explain(
     if maps is not None:
         from spotball_core.plots.cue_maps import write_cue_maps
 
-        folders = [path for path in paths if path.is_dir()] + [file.parent for file in (scenes, truth) if file]
+        folders = tables.folders(paths)
         scored = sorted({place for group in scoring.groups for place in scoring.images(group)})
         masses = scoring.reference_mass(scored)
         guesses = {place: [] if masses is None else [(str(reference), masses[n])] for n, place in enumerate(scored)}

@@ -47,14 +47,6 @@ def leaderboard(
             help="Rank only these prompts, separated by commas. Default: all.",
         ),
     ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            rich_help_panel="Output",
-            help="Public address of the leaderboard, for the files in model-index/. Default: none.",
-        ),
-    ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -63,9 +55,8 @@ def leaderboard(
     Example: `spotball leaderboard reports --out leaderboard`
 
     Reads the output of `spotball score --format json` and `spotball report`. Reports with different data, policy or
-    version are ranked in separate tables. Writes leaderboard.html, leaderboard.csv, leaderboard.parquet, README.md,
-    badge.svg, badge.json, and model-index/ with Hugging Face metadata of each model. Replaces an earlier leaderboard;
-    refuses a folder with other files.
+    version are ranked in separate tables. Writes leaderboard.html, leaderboard.csv and leaderboard.parquet. Replaces
+    an earlier leaderboard; refuses a folder with other files.
     """
     from spotball_core.leaderboard.write import PAGE, write_leaderboard
 
@@ -77,7 +68,6 @@ def leaderboard(
             metrics=_parts(metrics),
             sports=_parts(sport),
             prompts=_parts(prompt),
-            url=url,
             on_progress=on_progress,
         )
     for note in board.notes:

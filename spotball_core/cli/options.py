@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from spotball_core.cli.help import ADVANCED, INPUT, OUTPUT, SCORING
 from spotball_core.counting.engines import EngineName
 from spotball_core.io.answer_options import PointScale
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a command that is a dataclass by one option per field.
+
+    A field is annotated like an option. If such a parameter has a default, this object contains the options' defaults.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        group = hints[name]
+        if not is_dataclass(group):
+            parameters.append(parameter.replace(annotation=group, kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        groups[name] = group
+        of_fields = get_type_hints(group, include_extras=True)
+        for field in fields(group):
+            default = field.default if parameter.default is parameter.empty else getattr(parameter.default, field.name)
+            parameters.append(
+                inspect.Parameter(
+                    field.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=parameter.empty if default is MISSING else default,
+                    annotation=of_fields[field.name],
+                )
+            )
+
+    @wraps(command)
+    def expanded(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded
+
 
 Paths = Annotated[
     list[Path],
@@ -17,109 +60,100 @@ Paths = Annotated[
 ScenesFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", rich_help_panel="Input", help="File of scenes. Default: scenes.jsonl in the dataset folder."
+        metavar="FILE", rich_help_panel=INPUT, help="File of scenes. Default: scenes.jsonl in the dataset folder."
     ),
 ]
-TruthFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TABLE",
-        rich_help_panel="Input",
-        help="Table of the ball's positions, instead of scenes.",
-    ),
-]
-GridOption = Annotated[
-    str | None,
-    typer.Option(
-        "--grid",
-        metavar="RxC",
-        rich_help_panel="Input",
-        help="Rows and columns of the grid for --truth. Default: 6x10.",
-    ),
-]
-SizeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--size", metavar="WxH", rich_help_panel="Input", help="Image size in pixels for --truth. Default: 640x360."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="NAME=COLUMN,...",
-        rich_help_panel="Input",
-        help="Names of columns, such as image=image_id,cell=prediction.",
-    ),
-]
-PointScaleOption = Annotated[
-    PointScale | None,
-    typer.Option(
-        "--point-scale",
-        metavar="SCALE",
-        rich_help_panel="Input",
-        help="Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo.",
-    ),
-]
-FirstIndexOption = Annotated[
-    int | None,
-    typer.Option(
-        "--first-index",
-        min=0,
-        max=1,
-        metavar="0|1",
-        rich_help_panel="Input",
-        help="Number of the first row and column.",
-    ),
-]
-AcceptSigns = Annotated[
-    bool,
-    typer.Option("--accept-signs", rich_help_panel="Input", help="Only warn if answers were certainly misread."),
-]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The options that state where the scenes are, and how tables of answers are read."""
+
+    scenes: ScenesFile = None
+    truth: Annotated[
+        Path | None,
+        typer.Option(metavar="TABLE", rich_help_panel=INPUT, help="Table of the ball's positions, instead of scenes."),
+    ] = None
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RxC", rich_help_panel=INPUT, help="Rows and columns of the grid for --truth. Default: 6x10."
+        ),
+    ] = None
+    size: Annotated[
+        str | None,
+        typer.Option(metavar="WxH", rich_help_panel=INPUT, help="Image size in pixels for --truth. Default: 640x360."),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=COLUMN,...",
+            rich_help_panel=INPUT,
+            help="Names of columns, such as image=image_id,cell=prediction.",
+        ),
+    ] = None
+    point_scale: Annotated[
+        PointScale | None,
+        typer.Option(
+            metavar="SCALE",
+            rich_help_panel=INPUT,
+            help="Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo.",
+        ),
+    ] = None
+    first_index: Annotated[
+        int | None,
+        typer.Option(min=0, max=1, metavar="0|1", rich_help_panel=INPUT, help="Number of the first row and column."),
+    ] = None
+    accept_signs: Annotated[
+        bool,
+        typer.Option("--accept-signs", rich_help_panel=INPUT, help="Only warn if answers were certainly misread."),
+    ] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", rich_help_panel=INPUT, help="Turn warnings about files into errors.")
+    ] = False
+    pool: Annotated[
+        bool,
+        typer.Option("--pool", rich_help_panel=INPUT, help="Merge a respondent's answers from independent files."),
+    ] = False
+
+    def folders(self, paths: list[Path]) -> list[Path]:
+        """Return the folders in which images may be: those among the given paths, and the folder of the scenes."""
+        return [path for path in paths if path.is_dir()] + [file.parent for file in (self.scenes, self.truth) if file]
+
+
 Reference = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        rich_help_panel="Scoring",
+        rich_help_panel=SCORING,
         help="Compare with this respondent, usually human. Default: none.",
     ),
 ]
 ImageChoice = Annotated[
     Literal["shared", "all"] | None,
     typer.Option(
-        rich_help_panel="Scoring",
+        rich_help_panel=SCORING,
         help="Images to score: shared by all respondents, or all. Default: shared with --reference.",
     ),
 ]
 PolicyName = Annotated[
     Literal["standard", "paper"],
-    typer.Option(rich_help_panel="Scoring", help="Scoring policy: standard, or paper (published tables)."),
+    typer.Option(rich_help_panel=SCORING, help="Scoring policy: standard, or paper (published tables)."),
 ]
 Bootstrap = Annotated[
     int,
     typer.Option(
-        min=0, metavar="N", rich_help_panel="Scoring", help="Bootstrap resamples; 0 for no confidence intervals."
+        min=0, metavar="N", rich_help_panel=SCORING, help="Bootstrap resamples; 0 for no confidence intervals."
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel="Scoring", help="Seed of the random numbers.")]
-Pool = Annotated[
-    bool,
-    typer.Option(
-        "--pool",
-        rich_help_panel="Input",
-        help="Merge a respondent's answers from independent files.",
-    ),
-]
-Strict = Annotated[
-    bool, typer.Option("--strict", rich_help_panel="Input", help="Turn warnings about files into errors.")
-]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel=SCORING, help="Seed of the random numbers.")]
 Jobs = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: number of cores."),
+    typer.Option(min=1, metavar="N", rich_help_panel=ADVANCED, help="Parallel processes. Default: number of cores."),
 ]
 TableFormat = Annotated[
     Literal["json", "table", "markdown"],
-    typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+    typer.Option(metavar="FORM", rich_help_panel=OUTPUT, help="table, markdown or json."),
 ]
 Trials = Annotated[
     list[Path],
@@ -129,7 +163,7 @@ StimuliFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        rich_help_panel="Input",
+        rich_help_panel=INPUT,
         help="CSV file that describes the photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
         "`gaze_target`. Default: these columns of the trials.",
     ),
@@ -143,19 +177,17 @@ Port = Annotated[
         min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
     ),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", rich_help_panel="Advanced", help="Print only results and errors.")
-]
-Debug = Annotated[bool, typer.Option("--debug", rich_help_panel="Advanced", help="Show the traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=ADVANCED, help="Print only results and errors.")]
+Debug = Annotated[bool, typer.Option("--debug", rich_help_panel=ADVANCED, help="Show the traceback of an error.")]
 EngineOption = Annotated[
     EngineName,
-    typer.Option("--engine", rich_help_panel="Advanced", help="Count responses in this process, or with Ray Data."),
+    typer.Option("--engine", rich_help_panel=ADVANCED, help="Count responses in this process, or with Ray Data."),
 ]
 RayAddress = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        rich_help_panel="Advanced",
+        rich_help_panel=ADVANCED,
         help="Address of a Ray cluster that has the files at the same paths. Default: this machine.",
     ),
 ]

@@ -14,24 +14,16 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
-    AcceptSigns,
     Bootstrap,
-    Columns,
     Debug,
-    FirstIndexOption,
-    GridOption,
     ImageChoice,
     Paths,
-    PointScaleOption,
     PolicyName,
-    Pool,
     Quiet,
     Reference,
-    ScenesFile,
     Seed,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.errors import InputError, OptionError
 from spotball_core.service.threads import BLAS, one_thread
@@ -51,21 +43,16 @@ class PresetName(StrEnum):
     SLIDES = "slides"
 
 
+@with_groups
 @one_thread(*BLAS)
 def report(
     paths: Paths,
+    *,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the report to write."),
     ],
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    tables: Tables,
     before: Annotated[
         list[Path],
         typer.Option(
@@ -124,28 +111,10 @@ def report(
             help="Also write figures in this style, paper or slides; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
-    figure_title: Annotated[
-        bool | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel="Output",
-            help="Show titles on these figures. Default: only on slides.",
-        ),
-    ] = None,
-    figure_notes: Annotated[
-        bool | None,
-        typer.Option(
-            show_default=False,
-            rich_help_panel="Output",
-            help="Show a caption and the data, policy and version on the figures that --figures adds. Default: no.",
-        ),
-    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: one per core."),
     ] = None,
-    strict: Strict = False,
-    pool: Pool = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -161,7 +130,6 @@ def report(
     from spotball_core.cli.earlier_run import read_earlier_run
     from spotball_core.cli.tables import read_options, table_arguments
     from spotball_core.io.dataset import response_files
-    from spotball_core.pages.figures import FigureOptions
     from spotball_core.pages.folder import PAGE
     from spotball_core.reasoning.records import read_reasoning
     from spotball_core.report.build import write_report
@@ -177,22 +145,19 @@ def report(
             "needs --before. Add it, or remove --before-scenes", code="missing-option", field="--before-scenes"
         )
     tell = teller(quiet)
-    figure_options = FigureOptions(tuple(dict.fromkeys(figures)), figure_title, figure_notes)
-    tables = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
-    reading = read_options(tables)
+    arguments = table_arguments(tables, tell)
+    reading = read_options(arguments)
     categories = read_reasoning(reasoning) if reasoning else None
     policy_class = ScorePolicy.paper if policy == "paper" else ScorePolicy.standard
     choices = policy_class(reference=reference, images=images, bootstrap=bootstrap, seed=seed)
-    folders = [path for path in paths if path.is_dir()] + [file.parent for file in (scenes, truth) if file]
-    if image_folder:
-        folders = [image_folder]
+    folders = [image_folder] if image_folder else tables.folders(paths)
     files = response_files(paths)
     # A memory limit counts for each process separately, so use one process.
     n_processes = jobs or (processors() if memory_limit() is None else 1)
     # The processes start while this one reads the files.
     with Workers(n_processes if _bytes(files) >= _LEAST_BYTES else 1, [write_report.__module__]) as workers:
         try:
-            counts, all_scenes = load_counts(paths, scenes, participants=True, pool=pool, strict=strict, **tables)
+            counts, all_scenes = load_counts(paths, tables.scenes, participants=True, **arguments)
         except InputError as error:
             if len(paths) > 1 and any(problem.field in _TWO_RUNS for problem in error.problems):
                 tell(
@@ -202,7 +167,9 @@ def report(
             raise
         earlier = None
         if before:
-            earlier_counts = read_earlier_run(before, before_scenes, all_scenes, pool=pool, strict=strict, **reading)
+            earlier_counts = read_earlier_run(
+                before, before_scenes, all_scenes, pool=tables.pool, strict=tables.strict, **reading
+            )
             earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
         write = partial(
             write_report,
@@ -215,7 +182,7 @@ def report(
             reading=reading,
             pages=pages,
             before=earlier,
-            figures=figure_options,
+            figures=tuple(dict.fromkeys(figures)),
             workers=workers,
         )
         if sys.stderr.isatty() and not quiet:

@@ -9,26 +9,18 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.counting import engine_for
 from spotball_core.cli.options import (
-    AcceptSigns,
     Bootstrap,
-    Columns,
     Debug,
     EngineOption,
-    FirstIndexOption,
-    GridOption,
     ImageChoice,
     Paths,
-    PointScaleOption,
     PolicyName,
-    Pool,
     Quiet,
     RayAddress,
     Reference,
-    ScenesFile,
     Seed,
-    SizeOption,
-    Strict,
-    TruthFile,
+    Tables,
+    with_groups,
 )
 from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError, unknown_name
@@ -37,16 +29,11 @@ if TYPE_CHECKING:
     from spotball_core.schema.report import ScoreReport
 
 
+@with_groups
 def score(
     paths: Paths,
-    scenes: ScenesFile = None,
-    truth: TruthFile = None,
-    grid: GridOption = None,
-    size: SizeOption = None,
-    columns: Columns = None,
-    point_scale: PointScaleOption = None,
-    first_index: FirstIndexOption = None,
-    accept_signs: AcceptSigns = False,
+    *,
+    tables: Tables,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -78,8 +65,6 @@ def score(
             "--ceiling", rich_help_panel="Scoring", help="Add the noise ceiling: split-half agreement between people."
         ),
     ] = False,
-    strict: Strict = False,
-    pool: Pool = False,
     full: Annotated[
         bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
     ] = False,
@@ -115,7 +100,7 @@ def score(
     or `probabilities`. The last line below the table, the signature, records the data, the policy and the version.
     """
     from spotball_core.cli.tables import table_arguments
-    from spotball_core.scoring import tables
+    from spotball_core.scoring import tables as score_tables
     from spotball_core.scoring.score import chosen_metrics, score as score_responses
     from spotball_core.scoring.summary import COLUMNS, default_text
 
@@ -127,11 +112,11 @@ def score(
     if metrics is not None:
         names = [name.strip() for name in metrics.split(",") if name.strip()]
         wanted = chosen_metrics(names or [metrics], "--metrics")
-    arguments = table_arguments(scenes, truth, grid, size, columns, point_scale, first_index, accept_signs, tell)
+    arguments = table_arguments(tables, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
         report = score_responses(
             paths,
-            scenes,
+            tables.scenes,
             **arguments,
             policy=policy,
             reference=reference,
@@ -144,22 +129,20 @@ def score(
             ceiling=ceiling,
             metrics=wanted,
             engine=counting,
-            pool=pool,
-            strict=strict,
         )
     report = _selected(report, sport)
     if format is Format.json:
         text = report.model_dump_json(indent=1) + "\n"
     elif format is Format.csv:
-        text = tables.to_csv(report)
+        text = score_tables.to_csv(report)
     elif format is Format.markdown:
-        text = tables.to_markdown(report)
+        text = score_tables.to_markdown(report)
     elif format is Format.latex:
-        text = tables.to_latex(report)
+        text = score_tables.to_latex(report)
     elif is_summary:
         text = default_text(report, to_terminal=True)
     else:
-        text = tables.to_text(report, to_terminal=out is None)
+        text = score_tables.to_text(report, to_terminal=out is None)
     if format in (Format.json, Format.csv) or out is not None:
         for warning in report.warnings:
             tell(f"warning: {warning}")

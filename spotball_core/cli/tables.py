@@ -7,52 +7,39 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from spotball_core.cli.options import Tables
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.columns import ColumnNames, ReadOptions
 
 if TYPE_CHECKING:
-    from spotball_core.io.answer_options import FirstIndex, PointScale
+    from spotball_core.io.answer_options import FirstIndex
 
 _PAIR = re.compile(r"([1-9]\d*)\s*[xX×]\s*([1-9]\d*)")
 
 
 class TableArguments(ReadOptions):
-    """The arguments of `load`, `score` and `load_counts` that describe tables."""
+    """The arguments of `load`, `score` and `load_counts` that describe tables and how they are read."""
 
     truth: Path | None
     grid: Grid | None
+    strict: bool
+    pool: bool
 
 
-def table_arguments(
-    scenes: Path | None,
-    truth: Path | None,
-    grid: str | None,
-    size: str | None,
-    columns: str | None,
-    point_scale: PointScale | None,
-    first_index: int | None,
-    accept_signs: bool,
-    tell: Callable[[str], None],
-) -> TableArguments:
+def table_arguments(options: Tables, tell: Callable[[str], None]) -> TableArguments:
     """Convert the options of a command to arguments, and print the default grid if a truth table needs it.
 
     Args:
-        scenes: the value of `--scenes`.
-        truth: the value of `--truth`.
-        grid: the value of `--grid`, such as 8x8.
-        size: the value of `--size`, such as 800x600.
-        columns: the value of `--columns`, such as image=image_id,cell=prediction.
-        point_scale: the value of `--point-scale`.
-        first_index: the value of `--first-index`.
-        accept_signs: the value of `--accept-signs`.
+        options: the options of the command.
         tell: prints one line.
 
     Raises:
         OptionError: for a value that cannot be parsed, for `--scenes` with `--truth`, or for `--grid` or `--size`
             without `--truth`.
     """
-    if scenes is not None and truth is not None:
+    truth, grid, size = options.truth, options.grid, options.size
+    if options.scenes is not None and truth is not None:
         raise OptionError(
             "found --scenes as well. Remove one of the two options", code="conflicting-options", field="--truth"
         )
@@ -69,10 +56,10 @@ def table_arguments(
             field="--grid",
         )
     reading = ReadOptions(
-        columns=ColumnNames({} if columns is None else _columns(columns)),
-        point_scale=point_scale,
-        first_index=cast("FirstIndex | None", first_index),
-        accept_signs=accept_signs,
+        columns=ColumnNames({} if options.columns is None else _columns(options.columns)),
+        point_scale=options.point_scale,
+        first_index=cast("FirstIndex | None", options.first_index),
+        accept_signs=options.accept_signs,
     )
     if truth is None:
         for option, value in {"--grid": grid, "--size": size}.items():
@@ -82,7 +69,7 @@ def table_arguments(
                     code="conflicting-options",
                     field=option,
                 )
-        return {"truth": None, "grid": None, **reading}
+        return {"truth": None, "grid": None, "strict": options.strict, "pool": options.pool, **reading}
     assumed = {}
     if grid is None:
         assumed["--grid 8x8"] = f"a grid of {rows} x {cols} cells"
@@ -93,7 +80,8 @@ def table_arguments(
             f"{truth}: assuming {' and '.join(assumed.values())}, unless the table states otherwise. To change this, "
             f"add options such as {' '.join(assumed)}"
         )
-    return {"truth": truth, "grid": Grid(rows, cols, width, height), **reading}
+    shape = Grid(rows, cols, width, height)
+    return {"truth": truth, "grid": shape, "strict": options.strict, "pool": options.pool, **reading}
 
 
 def read_options(tables: TableArguments) -> ReadOptions:

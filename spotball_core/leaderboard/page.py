@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from spotball_core.leaderboard.badge import LABEL
 from spotball_core.leaderboard.rankings import Leaderboard, RankTable
 from spotball_core.leaderboard.reports import SourceReport
 from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
@@ -64,7 +63,7 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         keys: keys of the metrics to show.
     """
     parts = Page(
-        title=f"{LABEL}: leaderboard",
+        title="Spot the Ball: leaderboard",
         generator=GENERATOR,
         intro=_intro(board),
         signature="",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -19,24 +18,6 @@ ENDINGS = (".png", ".svg")
 """Endings of the files for each figure of the page."""
 
 CAPTIONS = "captions.md"
-
-
-@dataclass(frozen=True, slots=True)
-class FigureOptions:
-    """The figures that are written in addition to those of the page.
-
-    Attributes:
-        presets: names from `plots.presets.PRESETS`.
-        titles: whether these figures have a title; None for the preset's default.
-        notes: whether these figures have their caption and signature at the bottom; None for the preset's default.
-    """
-
-    presets: tuple[str, ...] = ()
-    titles: bool | None = None
-    notes: bool | None = None
-
-
-PAGE_ONLY = FigureOptions()
 
 
 class Figure(Protocol):
@@ -66,7 +47,7 @@ class DrawnFigures:
         folder: folder for the files, which is created.
         sections: sections of the page.
         signature: signature of figures whose section has no signature.
-        options: which figures are written in addition to those of the page.
+        presets: names from `plots.presets.PRESETS`, for figures in addition to those of the page.
         workers: workers that draw the figures.
         tell: called with a description of the current step.
     """
@@ -76,7 +57,7 @@ class DrawnFigures:
         folder: Path,
         sections: Sequence[Section],
         signature: str,
-        options: FigureOptions,
+        presets: Sequence[str],
         workers: Workers = THIS_PROCESS,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -84,7 +65,7 @@ class DrawnFigures:
         self._folder = folder
         self._tell = tell
         self._figures = [(figure, own or signature) for figure, own in _figures(sections)]
-        draw = partial(_draw, folder, options)
+        draw = partial(_draw, folder, presets)
         # Maps take longest, so they are started first, but the page does not wait for them. Wide charts have the most
         # marks; they come before the other pictures, so that the processes finish together.
         maps = [signed for signed in self._figures if not isinstance(signed[0], PagePicture)]
@@ -124,7 +105,7 @@ def _figures(sections: Sequence[Section]) -> Iterator[tuple[Figure, str]]:
             yield section.maps, section.signature
 
 
-def _draw(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> tuple[str, list[str], list[Inline]]:
+def _draw(folder: Path, presets: Sequence[str], signed: tuple[Figure, str]) -> tuple[str, list[str], list[Inline]]:
     """Write the files of a figure with its signature.
 
     Returns:
@@ -141,9 +122,9 @@ def _draw(folder: Path, options: FigureOptions, signed: tuple[Figure, str]) -> t
         if isinstance(figure, PagePicture):
             svg = (folder / f"{figure.name}.svg").read_text(encoding="utf-8")
             panels = inline_panels(svg, mark_texts(drawn), figure.name, figure.alts)
-        for name in options.presets:
+        for name in presets:
             preset = PRESETS[name]
-            title = figure.title if (preset.titles if options.titles is None else options.titles) else ""
-            notes = (figure.caption, signature) if (preset.notes if options.notes is None else options.notes) else ()
+            title = figure.title if preset.titles else ""
+            notes = (figure.caption, signature) if preset.notes else ()
             written += draw_preset(chart, preset, FigureFrame(title, notes), folder, figure.name)
     return figure.name, [f"- {path.relative_to(folder).as_posix()}\n" for path in written], panels

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.pages.figures import CAPTIONS, PAGE_ONLY, DrawnFigures, FigureOptions
+from spotball_core.pages.figures import CAPTIONS, DrawnFigures
 from spotball_core.pages.page import Page, render_page
 from spotball_core.pages.parts import Section
 from spotball_core.plots.canvas import plain_style
@@ -88,7 +88,7 @@ def write_folder(
     page: Page,
     sections: Sequence[Section],
     record: BaseModel,
-    figures: FigureOptions = PAGE_ONLY,
+    figures: Sequence[str] = (),
     pages: bool = False,
     workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
@@ -100,7 +100,7 @@ def write_folder(
         page: the page's content outside its sections.
         sections: sections from top to bottom.
         record: content of report.json.
-        figures: which figures are written in addition to those of the page.
+        figures: names from `plots.presets.PRESETS`, for figures in addition to those of the page.
         pages: whether the images of the gallery are on separate pages, in images/.
         workers: workers that draw the figures.
         tell: called with a description of the current step.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from spotball_core.io.columns import ReadOptions
-from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.reasoning.rationales import example_rationales
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.analyze import analyze
@@ -27,7 +26,7 @@ def write_report(
     reading: ReadOptions | None = None,
     pages: bool = False,
     before: Scoring | None = None,
-    figures: FigureOptions = PAGE_ONLY,
+    figures: Sequence[str] = (),
     workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> PageReport:
@@ -43,7 +42,7 @@ def write_report(
         reading: how these files are read.
         pages: whether images are on separate pages, in images/, so that all images of a large dataset can be shown.
         before: an earlier run, for a section on what changed since then (see `run_changes`); None for no section.
-        figures: which figures are written in addition to those of the page.
+        figures: names from `plots.presets.PRESETS`, for figures in addition to those of the page.
         workers: workers for the computations and figures. They do not change the report. A script that starts workers
             needs `if __name__ == "__main__":` around its code, because worker processes import the script.
         tell: called with a description of the current step.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from spotball_core.pages.figures import PAGE_ONLY, FigureOptions
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
 from spotball_core.pages.page import Page
 from spotball_core.pages.parts import Section
@@ -38,7 +37,7 @@ def write_page(
     *,
     image_folders: Sequence[str | Path] = (),
     pages: bool = False,
-    figures: FigureOptions = PAGE_ONLY,
+    figures: Sequence[str] = (),
     workers: Workers = THIS_PROCESS,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -52,7 +51,7 @@ def write_page(
         out: the report's folder.
         image_folders: folders to search for the scenes' images; the paths in the scenes are relative to these folders.
         pages: whether images are on separate pages, in images/.
-        figures: which figures are written in addition to those of the page.
+        figures: names from `plots.presets.PRESETS`, for figures in addition to those of the page.
         workers: workers that draw the figures and scale the images down.
         tell: called with a description of the current step.
 

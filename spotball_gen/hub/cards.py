@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from spotball_core.leaderboard.model_index import model_index
-from spotball_core.leaderboard.rankings import Leaderboard
-from spotball_core.leaderboard.readme import ranking_sections
+from spotball_core.leaderboard.rankings import Leaderboard, RankTable
+from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
 from spotball_core.service.safe_text import markdown_row, markdown_text, printable
 from spotball_core.text.words import plural
 from spotball_core.version import install_command
@@ -61,24 +60,21 @@ def dataset_card(
     return front_matter(metadata) + "\n".join(lines) + "\n"
 
 
-def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, license: str | None, url: str) -> str:
-    """Return the README of a repository with score reports. Its metadata contains the scores as a `model-index`.
+def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, license: str | None) -> str:
+    """Return the README of a repository with score reports.
 
     Args:
         board: the ranked scores.
         keys: the metrics to show.
         repo: the repository, such as me/my-results.
         license: the Hub's identifier of the license, or None if unknown.
-        url: address of the repository.
     """
-    models = model_index(board, keys, url=url)
     metadata: dict[str, Any] = {
         "pretty_name": "Spot the Ball: results",
         "license": license or "unknown",
         "task_categories": [TASK],
         "tags": list(TAGS),
         "configs": [{"config_name": "default", "data_files": [{"split": TEST, "path": "data/*.parquet"}]}],
-        **({"model-index": models} if models else {}),
     }
     signatures = dict.fromkeys(signature for source in board.reports for signature in [source.report.signature])
     lines = [
@@ -87,7 +83,7 @@ def results_card(board: Leaderboard, keys: tuple[str, ...], repo: str, *, licens
         f"This repository contains {plural(len(board.reports), 'score report')} from `spotball score`.",
         "",
         *_use(repo),
-        *(line for text in ranking_sections(board, keys) for line in (text, "")),
+        *(line for text in _rankings(board, keys) for line in (text, "")),
         "## Signatures",
         "",
         "Scores are comparable if their settings are the same. These signatures record the settings:",
@@ -136,3 +132,41 @@ def _score(responses: Sequence[str], signature: str | None) -> Iterator[str]:
     yield from ("## Check the scores", "", f"The responses are in {files}. After `spotball pull`, run:", "")
     yield from ("```bash", "spotball score FOLDER --bootstrap 0", "```", "", "The command prints this signature:", "")
     yield from ("```text", signature, "```", "")
+
+
+def _rankings(board: Leaderboard, keys: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paragraphs of each ranking: its title, remarks, table and signature; then the notes."""
+    for ranking in board.rankings:
+        yield from _ranking(ranking, keys)
+    if board.notes:
+        yield from ("## Notes", "\n".join(f"- {markdown_text(note)}" for note in board.notes))
+
+
+def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Iterator[str]:
+    columns = columns_of(ranking, keys)
+    shown_lines = lines(ranking, columns)
+    with_source = any(line.source for line in shown_lines)
+    names = ["Respondent", "Prompt", *(["Source"] if with_source else [])]
+    counts = ["Images", "Responses"]
+    yield f"## {ranking.number}. {markdown_text(ranking.title)}"
+    for remark in remarks(ranking, columns):
+        yield markdown_text(remark)
+    rows = [
+        markdown_row([*names, *map(head, columns), *counts]),
+        markdown_row([*["---"] * len(names), *["---:"] * (len(counts) + len(columns))]),
+        *(markdown_row(_row(line, with_source)) for line in shown_lines),
+    ]
+    yield "\n".join(rows)
+    yield f"{markdown_text(ranking.signature)}"
+
+
+def _row(line: Line, with_source: bool) -> Iterator[str]:
+    yield from (line.name, line.prompt)
+    if with_source:
+        yield line.source
+    yield from (*map(_value, line.scores), line.n_images, line.n_responses)
+
+
+def _value(score: Score) -> str:
+    rank = f"**{score.rank}**" if score.rank else ""
+    return " ".join(part for part in (score.value, score.interval, rank) if part)

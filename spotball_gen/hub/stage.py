@@ -105,7 +105,7 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     frame = to_frame(board)
     columns = [Column(name, f"{name} of the score.", dtype) for name, dtype in frame.schema.items()]
     write_table(frame.iter_rows(named=True), columns, staged.new_file(f"{DATA}/{piece_name(TEST, 0, 1)}"))
-    staged.add_text(README, results_card(board, keys, repo, license=license, url=url))
+    staged.add_text(README, results_card(board, keys, repo, license=license))
     files, records = describe.parquet(work, columns, records="scores", description="A metric of a respondent.")
     metadata = croissant_text(
         name="spot-the-ball-results",

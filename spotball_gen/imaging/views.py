@@ -33,21 +33,20 @@ class ModelView:
     canvas: tuple[int, int]
 
     @classmethod
-    def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float, cell: int = CELL) -> ModelView:
+    def of(cls, mask: NDArray[np.uint8], *, size: int, surroundings: float) -> ModelView:
         """Return the window around a mask.
 
         Args:
             mask: shape (height, width), 255 inside and 0 outside. It must not be empty.
             size: length in pixels of the canvas's longer side.
             surroundings: side length of the window, as a multiple of the mask's longer side.
-            cell: the canvas's sides are multiples of this number, which is a multiple of 8.
         """
         rows, cols = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
         extent = max(np.ptp(rows), np.ptp(cols)) + 1
         side = max(round(surroundings * extent), LEAST)
         window = _around(rows, side, mask.shape[0]), _around(cols, side, mask.shape[1])
         lengths = [part.stop - part.start for part in window]
-        height, width = (max(round(size * length / max(lengths) / cell), 1) * cell for length in lengths)
+        height, width = (max(round(size * length / max(lengths) / CELL), 1) * CELL for length in lengths)
         return cls(mask, window, (height, width))
 
     def shown(self, image: Image) -> tuple[Image, NDArray[np.uint8]]:

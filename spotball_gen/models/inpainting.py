@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +16,11 @@ from spotball_gen.models.torch_models import loaded, weights_name
 
 
 class DiffusionSettings(Protocol):
-    """The settings that all diffusion stages have."""
+    """The settings that determine how a pipeline is loaded and called."""
+
+    @property
+    def xl(self) -> bool:
+        """Return whether the model is of the family Stable Diffusion XL."""
 
     @property
     def revision(self) -> str | None:
@@ -39,58 +43,12 @@ class DiffusionSettings(Protocol):
         """Return the guidance scale: the influence of the prompt."""
 
 
-@dataclass(frozen=True)
-class PipelineFamily:
-    """A family of models that diffusers loads and calls in the same way.
-
-    Attributes:
-        pipeline: name of the diffusers class.
-        network: name of the component whose number of input channels shows whether the model is an inpainting model.
-        channels: function that returns the required number of input channels of this component.
-        half: name of the 16-bit number format that `auto` selects on a GPU.
-        cell: the sides of images must be multiples of this number of pixels.
-        takes_negative: whether the model supports a negative prompt.
-        load: further options for loading a pipeline.
-        call: further options for calling a pipeline.
-    """
-
-    pipeline: str
-    network: str
-    channels: Callable[[Any], int]
-    half: str = "float16"
-    cell: int = 8
-    takes_negative: bool = True
-    load: Mapping[str, Any] = field(default_factory=dict)
-    call: Mapping[str, Any] = field(default_factory=dict)
-
-
-def _unet_channels(pipeline: Any) -> int:
-    """Return the number of input channels for noise, the masked image, and the mask."""
-    return 2 * int(pipeline.vae.config.latent_channels) + 1
-
-
-def _flux_channels(pipeline: Any) -> int:
-    """Return the number of input channels for noise, the masked image, and the mask in the image's full resolution.
-
-    Each position of the input stands for 2 x 2 latent pixels.
-    """
-    return 8 * int(pipeline.vae.config.latent_channels) + 4 * 64
-
-
-_WITHOUT_CHECKER = {"safety_checker": None, "requires_safety_checker": False}
-# Start from pure noise. A lower strength would keep traces of the ball.
-_FROM_NOISE = {"strength": 1.0}
-
-STABLE_DIFFUSION = PipelineFamily(
-    "StableDiffusionInpaintPipeline", "unet", _unet_channels, load=_WITHOUT_CHECKER, call=_FROM_NOISE
-)
-# A watermark would reveal where the ball was.
-STABLE_DIFFUSION_XL = PipelineFamily(
-    "StableDiffusionXLInpaintPipeline", "unet", _unet_channels, load={"add_watermarker": False}, call=_FROM_NOISE
-)
-FLUX_FILL = PipelineFamily(
-    "FluxFillPipeline", "transformer", _flux_channels, half="bfloat16", cell=16, takes_negative=False, call=_FROM_NOISE
-)
+# For each value of `xl`: the class of the pipeline and the options for loading it. A watermark would reveal where the
+# ball was.
+_PIPELINES: Mapping[bool, tuple[str, Mapping[str, Any]]] = {
+    False: ("StableDiffusionInpaintPipeline", {"safety_checker": None, "requires_safety_checker": False}),
+    True: ("StableDiffusionXLInpaintPipeline", {"add_watermarker": False}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +67,13 @@ class InpaintingModel:
     Attributes:
         pipeline: a pipeline of the diffusers library.
         weights: text that identifies the weights, such as `NAME@COMMIT`.
-        family: the family of the model.
     """
 
     pipeline: Any
     weights: str
-    family: PipelineFamily
 
     @classmethod
-    def load(cls, source: str, settings: DiffusionSettings, device: str, family: PipelineFamily) -> InpaintingModel:
+    def load(cls, source: str, settings: DiffusionSettings, device: str) -> InpaintingModel:
         """Load a pipeline onto a device.
 
         Raises:
@@ -126,20 +82,22 @@ class InpaintingModel:
         import diffusers
         import torch
 
-        kind = getattr(diffusers, family.pipeline)
+        name, options = _PIPELINES[settings.xl]
+        kind = getattr(diffusers, name)
         files = {"revision": settings.revision, "variant": settings.variant}
-        automatic = family.half if device == "cuda" else "float32"
+        automatic = "float16" if device == "cuda" else "float32"
         dtype = automatic if settings.dtype == "auto" else settings.dtype
 
         def load() -> tuple[Any, str | None]:
             # The folder with files from the Hub is named by their commit.
             is_local = Path(source).is_dir()
-            folder = source if is_local else kind.download(source, **family.load, **files)
-            pipeline = kind.from_pretrained(folder, variant=settings.variant, **family.load)
+            folder = source if is_local else kind.download(source, **options, **files)
+            pipeline = kind.from_pretrained(folder, variant=settings.variant, **options)
             return pipeline, None if is_local else Path(folder).name
 
         pipeline, commit = loaded(load, source, "inpaint")
-        channels, wanted = getattr(pipeline, family.network).config.in_channels, family.channels(pipeline)
+        # The input channels are noise, the masked image, and the mask.
+        channels, wanted = pipeline.unet.config.in_channels, 2 * int(pipeline.vae.config.latent_channels) + 1
         if channels != wanted:
             reason = f"its network has {channels} input channels instead of {wanted}"
             raise OptionError(
@@ -150,7 +108,7 @@ class InpaintingModel:
         pipeline.set_progress_bar_config(disable=True)
         # With 32 bits, nothing needs to be cast, which avoids a warning.
         pipeline.to(*[device] if dtype == "float32" else [device, getattr(torch, dtype)])
-        return cls(pipeline, weights_name(source, commit), family)
+        return cls(pipeline, weights_name(source, commit))
 
     def paint(
         self,
@@ -175,18 +133,19 @@ class InpaintingModel:
         import torch
         from PIL import Image as Pictures
 
-        negatives = [request.negative_prompt for request in requests] if self.family.takes_negative else []
+        negatives = [request.negative_prompt for request in requests]
         for prompt in {*(request.prompt for request in requests), *negatives}:
             self._check_length(prompt)
         height, width = views[0][1].shape
         images = self.pipeline(
             prompt=[request.prompt for request in requests],
-            **({"negative_prompt": negatives} if negatives else {}),
+            negative_prompt=negatives,
             image=[Pictures.fromarray(image) for image, _ in views],
             mask_image=[Pictures.fromarray(mask) for _, mask in views],
             height=height,
             width=width,
-            **self.family.call,
+            # Start from pure noise. A lower strength would keep traces of the ball.
+            strength=1.0,
             num_inference_steps=settings.steps,
             guidance_scale=settings.guidance_scale,
             # Generate noise on the CPU, so that a GPU starts from the same noise.

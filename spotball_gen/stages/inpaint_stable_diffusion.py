@@ -16,7 +16,7 @@ from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
 from spotball_gen.imaging.views import ModelView
 from spotball_gen.items.item import Image, Item
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.models.inpainting import STABLE_DIFFUSION, InpaintingModel, InpaintRequest
+from spotball_gen.models.inpainting import InpaintingModel, InpaintRequest
 from spotball_gen.models.torch_models import TorchSettings, picked_device, require, source_of
 
 MODEL = "stable-diffusion-v1-5/stable-diffusion-inpainting"
@@ -30,6 +30,7 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
     """Settings of `stable-diffusion`.
 
     Attributes:
+        xl: whether the model is of the family Stable Diffusion XL.
         variant: variant of the weight files, such as `fp16`.
         prompt: prompt; `{sport}` is replaced by the item's sport.
         negative_prompt: negative prompt.
@@ -43,6 +44,7 @@ class StableDiffusionSettings(MaskSettings, TorchSettings):
     """
 
     model: str = MODEL
+    xl: bool = False
     variant: str | None = None
     prompt: str = PROMPT
     negative_prompt: str = NEGATIVE_PROMPT
@@ -71,7 +73,6 @@ class StableDiffusion:
     name = "inpaint"
     kind = "stable-diffusion"
     version = "2"
-    family = STABLE_DIFFUSION
 
     def __init__(self, settings: StableDiffusionSettings, context: Context) -> None:
         require(f"inpaint {self.kind!r}", "torch", "diffusers", "transformers", "PIL")
@@ -112,7 +113,6 @@ class StableDiffusion:
             ball_mask(item, self.settings),
             size=self.settings.size,
             surroundings=self.settings.surroundings,
-            cell=self.family.cell,
         )
 
     def _finished(self, item: Item, view: ModelView, pixels: Image) -> Item:
@@ -122,7 +122,7 @@ class StableDiffusion:
 
     @cached_property
     def _model(self) -> InpaintingModel:
-        return InpaintingModel.load(self._source, self.settings, self._on, self.family)
+        return InpaintingModel.load(self._source, self.settings, self._on)
 
 
 def _by_size(items: Sequence[Item], views: Mapping[str, ModelView]) -> list[list[Item]]:

@@ -61,7 +61,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "how-to/inspect.md": {
         "a network; tests/adapters/inspect/test_inspect.py runs it": (
             "inspect eval spotball_adapters/spot_the_ball --model mockllm/model",
-            "spotball import-inspect",
+            "spotball parse logs",
         ),
         "a key": ("inspect eval spotball_adapters/spot_the_ball --model openai",),
     },

@@ -1,4 +1,4 @@
-"""Save tiny CLIP, Stable Diffusion and FLUX models with random weights in the format of the Hub."""
+"""Save tiny CLIP and Stable Diffusion models with random weights in the format of the Hub."""
 
 from __future__ import annotations
 
@@ -141,47 +141,6 @@ def save_inpainting_xl(folder: Path, seed: int = 0, channels: int = 9) -> Path:
     return folder
 
 
-def save_flux_fill(folder: Path, seed: int = 0, channels: int = 8 * 4 + 256) -> Path:
-    """Save a FLUX.1 Fill pipeline with a transformer of two layers and a T5 encoder with one token per letter."""
-    import torch
-    from diffusers import AutoencoderKL, FlowMatchEulerDiscreteScheduler, FluxFillPipeline, FluxTransformer2DModel
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer, T5Config, T5EncoderModel, T5TokenizerFast
-
-    vocabulary = save_tokenizer(folder / "tokenizer")
-    pieces = ["<pad>", "</s>", "<unk>", *(chr(code) for code in range(33, 127)), "\u2581"]
-    letters = Tokenizer(models.Unigram([(piece, -1.0) for piece in pieces], unk_id=2))
-    letters.pre_tokenizer = pre_tokenizers.Metaspace()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        network = FluxTransformer2DModel(
-            in_channels=channels,
-            out_channels=16,
-            num_layers=1,
-            num_single_layers=1,
-            attention_head_dim=16,
-            num_attention_heads=2,
-            joint_attention_dim=32,
-            pooled_projection_dim=32,
-            guidance_embeds=True,
-            axes_dims_rope=(4, 4, 8),
-        )
-        text = T5Config(vocab_size=len(pieces), d_model=32, d_ff=37, d_kv=8, num_heads=4, num_layers=1)
-        pipeline = FluxFillPipeline(
-            scheduler=FlowMatchEulerDiscreteScheduler(),
-            vae=_coder(AutoencoderKL),
-            text_encoder=CLIPTextModel(CLIPTextConfig(**text_settings(vocabulary))),
-            tokenizer=CLIPTokenizer.from_pretrained(folder / "tokenizer"),
-            text_encoder_2=T5EncoderModel(text),
-            tokenizer_2=T5TokenizerFast(
-                tokenizer_object=letters, eos_token="</s>", unk_token="<unk>", pad_token="<pad>", extra_ids=0
-            ),
-            transformer=network,
-        )
-    pipeline.save_pretrained(folder)
-    return folder
-
-
 def _coder(make: Any) -> Any:
     """Return a VAE whose latents are 1/8 of the image size."""
     return make(
@@ -190,5 +149,4 @@ def _coder(make: Any) -> Any:
         up_block_types=("UpDecoderBlock2D",) * 4,
         latent_channels=4,
         norm_num_groups=4,
-        shift_factor=0.1,
     )

@@ -112,7 +112,7 @@ def test_version_is_the_same_in_wheel_command_package_and_report(environment: Ma
         ("adapters", "gaze ask stimuli.csv --images . --provider observer --model head --out asked"),
         ("adapters", "gaze match asked"),
         ("adapters", "reasoning demo --embedder openai"),
-        ("inspect", "import-inspect a.eval --out responses.jsonl"),
+        ("inspect", "parse a.eval --out responses.jsonl"),
         ("study", "study serve --demo"),
         ("gen", "gen run --demo --out items"),
         ("gen", "gen review items"),

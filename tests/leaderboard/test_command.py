@@ -20,7 +20,6 @@ from tests.leaderboard.made import answers, given, known, scored, write
 from tests.waiting import until
 
 FILES = {f"leaderboard.{ending}" for ending in ("csv", "html", "parquet")}
-FILES |= {"README.md", "badge.json", "badge.svg", "model-index"}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,6 @@ def test_leaderboard_command_writes_a_folder_and_replaces_an_earlier_leaderboard
         assert done.returncode == 0, done.stderr
         assert done.stderr == ("" if "--quiet" in options else f"files read: 1 done\nwrote {out}/leaderboard.html\n")
         assert {path.name for path in out.iterdir()} == FILES
-        assert {path.name for path in (out / "model-index").iterdir()} == {"gpt.yaml", "gemini.yaml"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "reports"]
 
 
@@ -126,7 +124,7 @@ def test_killed_leaderboard_command_leaves_the_complete_old_or_new_folder(tmp_pa
             assert {path.name for path in out.iterdir()} == FILES
             page = (out / "leaderboard.html").read_text()
             assert page == old or "</html>" in page[-10:]
-            assert ("new" in (out / "README.md").read_text()) == (page != old)
+            assert ("new" in (out / "leaderboard.csv").read_text()) == (page != old)
         else:
             # Between the two renames, the old folder is in a temporary folder next to the output.
             assert [path for path in tmp_path.glob(".out.*/old/leaderboard.html") if path.read_text() == old]
@@ -143,12 +141,12 @@ def test_leaderboard_of_the_published_soccer_data_has_the_published_scores(real_
     report = score(tmp_path / "dataset", reference="human", bootstrap=200, ceiling=True)
     write(report, tmp_path / "reports/all.json")
     write_leaderboard([tmp_path / "reports"], tmp_path / "out")
-    readme = (tmp_path / "out/README.md").read_text()
-    # 1441 of 7500 and 81 of 1000 responses are right. 113.36 px is in table 2 of the paper.
-    for said in ("| human (reference) | base | 19.2 ", "| 113.4 ", "| 50 | 7,500 |", "| gemini | cot | 8.1 "):
-        assert said in readme
-    assert "| uniform guessing |  | 3.7 |" in readme
     frame = pl.read_parquet(tmp_path / "out/leaderboard.parquet")
+    values = {row[:2]: row[2:] for row in frame.select("respondent", "metric", "value", "n_responses").iter_rows()}
+    # 1441 of 7500 and 81 of 1000 responses are right. 113.36 px is in table 2 of the paper.
+    assert values["human", "accuracy"] == (pytest.approx(1441 / 7500), 7500)
+    assert values["human", "euclidean_error"] == (pytest.approx(113.36, abs=0.01), 7500)
+    assert values["gemini", "accuracy"] == (pytest.approx(81 / 1000), 1000)
     ranked = frame.filter(pl.col("rank").is_not_null())
     assert set(ranked.select("respondent", "rank", "rank_low", "rank_high").iter_rows()) == {("gemini", 1, 1, 1)}
     assert {"accuracy", "wasserstein_matched", "ceiling_score", "near_player_rate"} <= set(ranked["metric"])

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import polars as pl
 import pytest
-import yaml
-from hypothesis import given as hypothesis_given, strategies as st
-from markdown_it import MarkdownIt
 
 from spotball_core.errors import OptionError
-from spotball_core.leaderboard.badge import as_endpoint, as_svg, message
 from spotball_core.leaderboard.columns import DEFAULT, chosen
-from spotball_core.leaderboard.model_index import model_indexes
 from spotball_core.leaderboard.page import page
-from spotball_core.leaderboard.readme import readme
 from spotball_core.leaderboard.table import COLUMNS, to_frame, write_table
 from spotball_core.schema import ScoreReport
 from tests.failures import raises
@@ -57,18 +49,6 @@ def rows(content: Element, place: int) -> list[list[str]]:
 
 
 class TestShownContent:
-    def test_page_and_readme_show_the_same_rows(self, report: ScoreReport) -> None:
-        board, keys = board_of(report), keys_of(report)
-        content = parsed(page(board, keys))
-        markdown = MarkdownIt("commonmark").enable("table")
-        text = readme(board, keys, badge="badge.svg", page="leaderboard.html", explanation="How to read it.")
-        shown = parsed(markdown.render(text).replace('align="right"', ""))
-        for place in range(len(board.rankings)):
-            on_page = [" ".join(part for part in row if part) for row in rows(content, place)]
-            in_readme = [" ".join(part for part in row if part) for row in rows(shown, place)]
-            assert on_page == in_readme
-            assert len(on_page) == 1 + len(board.rankings[place].entries) + 1  # The header and uniform guessing.
-
     def test_table_has_the_metrics_and_ranks_of_all_groups_of_the_report(
         self, report: ScoreReport, tmp_path: Path
     ) -> None:
@@ -127,7 +107,7 @@ class TestShownContent:
         assert len(names) == len(set(names)) == 3
         assert all(header.text for header in content.all("th"))
 
-    def test_page_and_readme_state_why_a_metric_has_no_ranks(self) -> None:
+    def test_page_states_why_a_metric_has_no_ranks(self) -> None:
         scores = {"a": (0.5, (0.4, 0.6)), "b": (0.7, (0.6, 0.8))}
         for metric, reason in (
             ("image_entropy", "Image entropy has no ranks: the metric depends on the number of responses."),
@@ -136,7 +116,6 @@ class TestShownContent:
         ):
             board = board_of(given(scores, metric=metric))
             assert reason in page(board, (metric,))
-            assert reason in readme(board, (metric,), badge="b.svg", page="p.html", explanation="")
         people = board_of(given({"human": (0.5, None)}, kinds={"human": "human"}))
         assert "Accuracy has no ranks: no model or baseline has a value." in page(people, ("accuracy",))
         assert "has no ranks" not in page(board_of(given(scores)), ("accuracy",))
@@ -147,64 +126,6 @@ class TestShownContent:
         ids = [one.attributes["id"] for one in parsed(text).walk() if "id" in one.attributes]
         assert len(ids) == len(set(ids))
 
-    def test_badge_names_a_leader_only_if_its_rank_is_certain(self) -> None:
-        sure = board_of(given({"gpt": (0.2, (0.15, 0.25)), "gemini": (0.6, (0.5, 0.7))}))
-        assert message(sure, ("accuracy",)) == "gemini, accuracy 60.0%"
-        open_ = board_of(given({"gpt": (0.2, (0.1, 0.5)), "gemini": (0.6, (0.3, 0.7)), "c": (0.01, (0.0, 0.02))}))
-        assert message(open_, ("accuracy",)) == "2 of 3 entries may be best in accuracy"
-        without = board_of(given({"gpt": (0.2, None), "gemini": (0.6, None)}))
-        assert message(without, ("accuracy",)) == "2 of 2 entries may be best in accuracy"
-        nobody = board_of(given({"gpt": (0.2, None)}, metric="image_entropy"))
-        assert message(nobody, ("image_entropy",)) == "1 respondent"
-
-
-class TestModelIndex:
-    def test_model_indexes_returns_a_block_with_the_scores_of_each_model(self, report: ScoreReport) -> None:
-        blocks = model_indexes(board_of(report), ("accuracy", "euclidean_error"), url="https://example.org/board")
-        assert blocks.keys() == {"a", "b", "c"}
-        (model,) = yaml.safe_load(blocks["a"])["model-index"]
-        assert model["name"] == "a"
-        assert [result["dataset"]["config"] for result in model["results"]] == ["soccer", "volleyball"]
-        for result in model["results"]:
-            assert result["task"]["type"] == "image-text-to-text"
-            assert result["source"]["url"] == "https://example.org/board"
-            group = report.group("a", sport=result["dataset"]["config"])
-            found = {metric["type"]: metric for metric in result["metrics"]}
-            assert found.keys() == {"accuracy", "euclidean_error"}
-            for key, metric in found.items():
-                assert metric["value"] == group.metrics[key].value
-                assert tuple(metric["args"]["ci95"]) == group.metrics[key].ci95
-                assert "prompt base" in metric["name"]
-
-    @pytest.mark.parametrize("name", HOSTILE)
-    def test_model_index_and_badge_escape_hostile_names(self, name: str) -> None:
-        blocks = model_indexes(board_of(given({name: (0.5, None)})), ("accuracy",))
-        (model,) = yaml.safe_load(blocks[name])["model-index"]
-        assert model["name"] == name
-        root = ET.fromstring(as_svg(name))
-        assert not [one for one in root.iter() if one.tag.endswith("script")]
-        assert json.loads(as_endpoint(name)).keys() == {"schemaVersion", "label", "message", "color"}
-
-    @hypothesis_given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(0, 1))
-    def test_model_index_yaml_round_trips_any_name_and_value(self, name: str, value: float) -> None:
-        board = board_of(given({name: (value, None)}))
-        (model,) = yaml.safe_load(model_indexes(board, ("accuracy",))[name])["model-index"]
-        assert model["name"] == name
-        found = model["results"][0]["metrics"][0]["value"]
-        assert (type(found), found) == (float, value)
-
-    def test_huggingface_hub_reads_the_model_index(self, report: ScoreReport) -> None:
-        cards = pytest.importorskip("huggingface_hub.repocard_data", reason="needs huggingface_hub, of the local extra")
-        again = scored("a", "b", "c", seed=1)
-        for url in ("https://example.org", None):
-            for name, block in model_indexes(board_of(report, again), DEFAULT, url=url).items():
-                content = yaml.safe_load(block)["model-index"]
-                read_name, results = cards.model_index_to_eval_results(content)
-                assert read_name == name
-                assert cards.eval_results_to_model_index(read_name, results) == content
-                card = cards.ModelCardData(model_name=name, eval_results=results)
-                assert yaml.safe_load(card.to_yaml())["model-index"] == content
-
 
 class TestHostileNames:
     def test_page_shows_hostile_names_as_text(self) -> None:
@@ -214,16 +135,6 @@ class TestHostileNames:
         assert {"<script>alert(1)</script>", "two lines"} <= {row[0] for row in rows(content, 0)}
         assert not set(text) & {"\x1b", "\x00", "\u202e"}
         assert content.all("h2")[0].text == "1. <i>soccer</i> #"
-
-    def test_readme_with_hostile_names_has_all_rows_and_no_markup_from_names(self) -> None:
-        board = board_of(given(SCORES, sport="<i>soc|cer</i>\n# x"))
-        text = readme(board, ("accuracy",), badge="b.svg", page="p.html", explanation="")
-        rendered = MarkdownIt("commonmark").enable("table").render(text)
-        assert rendered.count("<tr>") == 1 + len(HOSTILE) + 1
-        assert "<script" not in rendered
-        assert "<i>" not in rendered
-        assert 'href="https:' not in rendered
-        assert rendered.count("<h2>") == 1
 
     def test_csv_with_hostile_names_has_no_field_that_is_a_formula(self, tmp_path: Path) -> None:
         write_table(board_of(given(SCORES)), tmp_path / "a.csv", tmp_path / "a.parquet")

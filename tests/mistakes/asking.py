@@ -58,7 +58,7 @@ a password in an address | run data --provider openai --model gpt-4.1 --base-url
     env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
 an API of another provider | run data --provider baseline --model uniform --api chat
     unsupported-option | has only one API | --api | Remove --api
-a folder that is not a run | reparse photos
+a folder that is not a run | parse photos
     wrong-folder | photos is not the folder of a run | it has no run.sqlite | Name the --out folder of `spotball run`
     file photos/a.txt x
 replies without a batch | batch import photos photos/a.txt
@@ -83,15 +83,15 @@ coordinates that fit several scales | parse raw.csv --scenes data/scenes.jsonl -
     file raw.csv image,response\n1,"(300, 200)"\n
 a scale of cells | parse raw.csv --scenes data/scenes.jsonl --point-scale 1 --out o.jsonl
     missing-option | cells have no scale | --answer | Add --answer point | file raw.csv image,response\n1,D5\n
-a policy for cells with points | reparse photos --answer point --point-scale 1 --parse-policy strict
+a policy for cells with points | parse photos --answer point --point-scale 1 --parse-policy strict
     conflicting-options | applies only to cells | --parse-policy | Remove it | file photos/run.sqlite x
-points without a scale | reparse photos --answer point
+points without a scale | parse photos --answer point
     missing-option | the scale of the coordinates is missing | --point-scale | Add --point-scale 1000
     file photos/run.sqlite x
 a prompt for cells with points | run data --provider baseline --model uniform --answer point --point-scale 1
     conflicting-options | ask for a cell | --prompt | Name a prompt file that asks for a point
     needs httpx stamina filelock PIL
-a log that is not there | import-inspect logs.eval --out o.jsonl
+a log that is not there | parse logs.eval --out o.jsonl
     missing-file | found no such file | logs.eval | Check the path
 
 # Rationales

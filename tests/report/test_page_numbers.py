@@ -29,7 +29,7 @@ PAGES = [
         if path.name not in NOT_PAGES
     ),
     ROOT / "spotball_core/reasoning/figure.py",
-    *(ROOT / "spotball_core/leaderboard" / name for name in ("page.py", "readme.py", "badge.py", "text.py")),
+    *(ROOT / "spotball_core/leaderboard" / name for name in ("page.py", "text.py")),
 ]
 
 MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")

@@ -382,14 +382,15 @@ class TestRepeatedImport:
         exported.import_(path, respondent="me")
         check_error(exported.import_(path, respondent="you"), "different-settings", "respondent: me -> you")
 
-    def test_import_writes_parquet_and_reparse_restores_deleted_responses(self, exported: Batches) -> None:
+    def test_import_writes_parquet_and_parse_restores_deleted_responses(self, exported: Batches) -> None:
         path = exported.answered(exported.requests())
         exported.import_(path)
         before = rows(exported.out)
         (exported.out / "responses.jsonl").unlink()
-        good("reparse", exported.out)
+        good("parse", exported.out)
         assert rows(exported.out) == before
         exported.import_(path, options=["--format", "parquet"])
+        good("parse", exported.out)
         assert pl.read_parquet(exported.out / "responses.parquet").height == 6
 
     def test_import_with_lenient_parse_policy_parses_the_stored_replies_again(self, exported: Batches) -> None:

@@ -1,4 +1,4 @@
-"""Test `spotball run` and `spotball reparse` as processes, against a loopback server."""
+"""Test `spotball run` and `spotball parse` as processes, against a loopback server."""
 
 from __future__ import annotations
 
@@ -377,13 +377,13 @@ class TestFaults:
 
 
 @pytest.mark.parametrize("damage", ["empty", "truncated"])
-def test_run_and_reparse_with_a_damaged_store_are_errors_and_send_nothing(case: Case, damage: str) -> None:
+def test_run_and_parse_with_a_damaged_store_are_errors_and_send_nothing(case: Case, damage: str) -> None:
     store = case.out / STORE
     case.run(*ALL)
     sent = case.sent
     DAMAGES[damage](store)
     before = store.read_bytes()
-    for start in (lambda: case.run(*ALL), lambda: case.run(*ALL, "--dry-run"), lambda: here("reparse", case.out)):
+    for start in (lambda: case.run(*ALL), lambda: case.run(*ALL, "--dry-run"), lambda: here("parse", case.out)):
         done = start()
         check_error(done, "damaged-store", f"error: {store}: ")
         assert done.stdout == ""
@@ -459,9 +459,7 @@ class TestDryRun:
 
 
 class TestReparse:
-    def test_run_with_points_records_the_policy_until_reparse_names_another_one(
-        self, case: Case, tmp_path: Path
-    ) -> None:
+    def test_run_with_points_records_the_policy_until_parse_names_another_one(self, case: Case, tmp_path: Path) -> None:
         def policy() -> str:
             return str(json.loads((case.out / "parsing.responses.json").read_text())["parse_policy"])
 
@@ -470,23 +468,23 @@ class TestReparse:
         assert policy() == "point-1000"
         # The server answers with cells.
         assert {row["cell"] for row in case.rows} == {None}
-        good("reparse", case.out, "--answer", "box", "--point-scale", "gemini")
+        good("parse", case.out, "--answer", "box", "--point-scale", "gemini")
         assert policy() == "box-gemini"
-        good("reparse", case.out, "--parse-policy", "lenient")
+        good("parse", case.out, "--parse-policy", "lenient")
         assert policy() == "lenient"
         assert None not in {row["cell"] for row in case.rows}
 
-    def test_reparse_lists_samples_that_are_parsed_differently(self, case: Case) -> None:
+    def test_parse_lists_samples_that_are_parsed_differently(self, case: Case) -> None:
         case.base(2)
         path = case.out / "responses.jsonl"
         before = path.read_bytes()
-        assert good("reparse", case.out).stdout == "0 of 6 samples are parsed differently than before\n"
+        assert good("parse", case.out).stdout == "0 of 6 samples are parsed differently than before\n"
         assert path.read_bytes() == before
         # Simulate a run that an older version could not parse.
         with sqlite3.connect(case.out / STORE) as connection:
             connection.execute("UPDATE parsed SET cell = NULL, problem = 'no answer' WHERE image = '2'")
         path.unlink()
-        again = here("reparse", case.out)
+        again = here("parse", case.out)
         cells = [row["cell"] for row in case.rows if row["image"] == "2"]
         assert again.stdout.splitlines() == [
             f"soccer/2 base 1: unparsed (no answer) -> {cells[0]}",
@@ -495,7 +493,7 @@ class TestReparse:
         ]
         assert path.read_bytes() == before
 
-    def test_reparse_keeps_the_parse_policy_and_score_names_it_in_the_signature(self, case: Case) -> None:
+    def test_parse_keeps_the_parse_policy_and_score_names_it_in_the_signature(self, case: Case) -> None:
         def scored() -> str:
             return here("score", case.out, "--bootstrap", "0").stdout.rstrip()
 
@@ -504,12 +502,12 @@ class TestReparse:
         assert scored().endswith("|parse:strict")
         with sqlite3.connect(case.out / STORE) as connection:
             connection.execute("UPDATE replies SET text = 'The ball is most likely in D4.' WHERE image = '2'")
-        good("reparse", case.out)
+        good("parse", case.out)
         assert {row["cell"] for row in case.rows if row["image"] == "2"} == {None}
-        lenient = here("reparse", case.out, "--parse-policy", "lenient")
+        lenient = here("parse", case.out, "--parse-policy", "lenient")
         assert "soccer/2 base 1: unparsed (no answer) -> D4" in lenient.stdout
-        # Without the option, the run keeps its policy in every output format.
-        again = here("reparse", case.out, "--format", "parquet")
+        # Without the option, the run keeps its policy.
+        again = here("parse", case.out)
         assert again.stdout.startswith("0 of 6 samples are parsed differently")
         assert scored().endswith("|parse:lenient")
 
@@ -581,3 +579,17 @@ class TestOptions:
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("option", ["--out", "--scenes", "--respondent", "--prompt", "--index"])
+def test_parse_of_a_run_with_an_option_for_files_is_an_error(option: str, tmp_path: Path) -> None:
+    done = here("parse", tmp_path, option, "a.jsonl")
+    assert (done.returncode, codes(done.stderr)) == (2, ["conflicting-options"])
+    assert option in done.stderr
+
+
+@pytest.mark.parametrize(("missing", "given"), [("--out", "--scenes"), ("--scenes", "--out")])
+def test_parse_of_a_table_without_scenes_or_output_is_an_error(missing: str, given: str, tmp_path: Path) -> None:
+    done = here("parse", tmp_path / "replies.csv", given, "a.jsonl")
+    assert (done.returncode, codes(done.stderr)) == (2, ["missing-option"])
+    assert missing in done.stderr

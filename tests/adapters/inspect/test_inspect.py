@@ -128,12 +128,12 @@ def evaluated(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluatio
 
 
 def import_(out: Path, *logs: str | Path) -> Done:
-    return good("import-inspect", *logs, "--out", out)
+    return good("parse", *logs, "--out", out)
 
 
 def refused(folder: Path, *logs: Path) -> str:
     """Try to import logs, check that the command rejects them, and return its error message."""
-    done = here("import-inspect", *logs, "--out", folder / "mine.jsonl")
+    done = here("parse", *logs, "--out", folder / "mine.jsonl")
     assert done.returncode == 2, said(done)
     assert "Traceback" not in done.stderr
     assert not (folder / "mine.jsonl").exists()

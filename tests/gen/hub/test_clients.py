@@ -77,7 +77,4 @@ def test_mlcroissant_validates_and_loads_pushed_datasets_and_scores(
 def test_huggingface_hub_reads_the_dataset_and_score_cards(answered: Path, scored: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub", reason="the package huggingface-hub comes with the extra hub")
     assert hub.DatasetCard.load(repository(answered, tmp_path / "a") / "README.md").data.license == "cc0-1.0"
-    # The metadata must also be valid in a model card, because that is where the Hub shows scores.
-    results = hub.ModelCard.load(repository(scored, tmp_path / "b") / "README.md").data.to_dict()["model-index"]
-    metrics = [metric for model in results for result in model["results"] for metric in result["metrics"]]
-    assert {"accuracy"} <= {metric["type"] for metric in metrics}
+    assert hub.DatasetCard.load(repository(scored, tmp_path / "b") / "README.md").data.pretty_name.endswith("results")

@@ -12,21 +12,22 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
 from spotball_core.io.scenes import read_scenes, write_scenes
-from spotball_core.leaderboard.columns import chosen
-from spotball_core.leaderboard.model_index import model_index
 from spotball_core.leaderboard.rankings import make_leaderboard
 from spotball_core.leaderboard.reports import read_reports
 from spotball_core.scoring.score import score
 from spotball_gen.dataset.exports import FORMATS, export
 from spotball_gen.dataset.exports.parquet import PER_FILE
 from spotball_gen.hub import datasets as hub_datasets
+from spotball_gen.hub.cards import results_card
 from spotball_gen.hub.pull import pull
 from spotball_gen.hub.push import push
 from tests.failures import raises
 from tests.gen.hub.server import FakeHub
+from tests.leaderboard.made import board_of, given
 
 REPO = "me/balls"
 
@@ -164,15 +165,11 @@ class TestDatasets:
 
 
 class TestResults:
-    def test_push_and_pull_round_trip_score_reports_and_the_readme_has_a_model_index(
+    def test_push_and_pull_round_trip_score_reports_and_the_readme_has_their_signatures(
         self, hub: FakeHub, scored: Path, tmp_path: Path
     ) -> None:
         push(scored, "me/results", license="mit")
         board = make_leaderboard(read_reports([scored]))
-        url = f"{hub.url}/datasets/me/results"
-        metadata = metadata_of(hub, "me/results")
-        assert metadata["model-index"] == model_index(board, chosen(None, board.metrics), url=url)
-        assert len(metadata["model-index"]) >= 2
         card = hub.repositories["me/results"].files["README.md"].decode()
         assert all(source.report.signature in card for source in board.reports)
         assert pull("me/results", tmp_path / "pulled") == []
@@ -269,3 +266,12 @@ def test_push_and_pull_with_an_invalid_repository_name_raise_option_error(
     for call in (lambda: push(answered, name), lambda: pull(name, tmp_path / "pulled")):
         with raises(OptionError, "invalid-option:--repo"):
             call()
+
+
+def test_results_card_with_hostile_names_has_all_rows_and_no_markup_from_names() -> None:
+    names = ("<script>alert(1)</script>", "a|b", "two\nlines", "[x](https://example.org)", "\x1b[2J\x00\u202e")
+    board = board_of(given(dict.fromkeys(names, (0.1, (0.1, 0.9))), sport="<i>soc|cer</i>\n# x"))
+    card = results_card(board, ("accuracy",), REPO, license=None)
+    rendered = MarkdownIt("commonmark").enable("table").render(card)
+    assert rendered.count("<tr>") == 1 + len(names) + 1  # The header and uniform guessing.
+    assert not any(markup in rendered for markup in ("<script", "<i>", 'href="https:'))

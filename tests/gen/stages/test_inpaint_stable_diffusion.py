@@ -1,4 +1,4 @@
-"""Test inpainting with Stable Diffusion, Stable Diffusion XL and FLUX.1 Fill. Tiny random models run on the CPU."""
+"""Test inpainting with Stable Diffusion and Stable Diffusion XL. Tiny random models run on the CPU."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_gen.items.item import Box, Item
 from spotball_gen.pipeline.registry import find
-from spotball_gen.stages.inpaint_flux_fill import FluxFill
-from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion
-from spotball_gen.stages.inpaint_stable_diffusion_xl import StableDiffusionXL
+from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion, StableDiffusionSettings
 from tests.failures import raises
 from tests.gen.making import context_of, item_of, printed_offline
 from tests.gen.stages.inpainted import BALL, arrays, inpainted, picture
-from tests.gen.tiny_models import save_flux_fill, save_inpainting, save_inpainting_xl
+from tests.gen.tiny_models import save_inpainting, save_inpainting_xl
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 for library in ("torch", "transformers", "diffusers", "PIL"):
@@ -38,9 +36,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_inpainting(tmp_path_factory.mktemp("models") / "tiny-inpainting")
 
 
-def stage(model: Path, work: Path, seed: int = 7, kind: type = StableDiffusion, **settings: Any) -> Any:
+def stage(model: Path, work: Path, seed: int = 7, **settings: Any) -> Any:
     given = {"model": str(model), "device": "cpu", "steps": 2, "size": 64, "shadow": 0, **settings}
-    return kind(kind.Settings.model_validate(given), context_of(work, seed=seed))  # type: ignore[attr-defined]
+    return StableDiffusion(StableDiffusionSettings.model_validate(given), context_of(work, seed=seed))
 
 
 def filled(inpainting: Any, *items: Item) -> list[NDArray[np.uint8]]:
@@ -59,28 +57,25 @@ def test_stable_diffusion_changes_only_the_mask_at_any_image_size(
     assert (result[mask > 0] != item.image[mask > 0]).any(axis=1).mean() > 0.9
 
 
-@pytest.mark.parametrize(
-    ("kind", "save", "other"),
-    [(StableDiffusion, save_inpainting, 4), (StableDiffusionXL, save_inpainting_xl, 4), (FluxFill, save_flux_fill, 16)],
-)
+@pytest.mark.parametrize(("xl", "save"), [(False, save_inpainting), (True, save_inpainting_xl)])
 def test_each_model_family_removes_the_ball_and_refuses_models_of_another_kind(
-    kind: type, save: Any, other: int, tmp_path: Path
+    xl: bool, save: Any, tmp_path: Path
 ) -> None:
     """Check each family with a tiny model, and with a network that has the input channels of another kind of model."""
     model = save(tmp_path / "tiny")
     white, black = (
         item_of(picture(color=color), tmp_path / str(color), ball=BALL, players=(PLAYER,)) for color in (250, 5)
     )
-    (done,) = inpainted(stage(model, tmp_path, kind=kind), white)
+    (done,) = inpainted(stage(model, tmp_path, xl=xl), white)
     mask, image = arrays(done)
     assert (image[mask > 0] != white.image[mask > 0]).any(axis=1).mean() > 0.8
     assert done.notes["inpaint"]["weights"].startswith("tiny@")
     # The inpainted pixels do not depend on the color of the ball.
-    (same,), (different,) = (filled(stage(model, tmp_path, seed, kind), black) for seed in (7, 8))
+    (same,), (different,) = (filled(stage(model, tmp_path, seed, xl=xl), black) for seed in (7, 8))
     assert (image == same).all()
     assert (image != different).any()
     with raises(OptionError, "unusable-model:inpaint"):
-        stage(save(tmp_path / "other", channels=other), tmp_path, kind=kind).process([white])
+        stage(save(tmp_path / "other", channels=4), tmp_path, xl=xl).process([white])
 
 
 def test_inpainted_image_of_an_item_does_not_depend_on_other_items(model: Path, tmp_path: Path) -> None:
@@ -158,8 +153,6 @@ def test_unusable_model_long_prompt_or_missing_ball_raises_an_error(model: Path,
         stage(save_inpainting(tmp_path / "broken", vae="broken"), tmp_path).process([item])
     with pytest.raises(ValueError, match="ball"):
         stage(model, tmp_path).process([replace(item, ball=None)])
-    with pytest.raises(ValueError, match="negative_prompt"):
-        FluxFill.Settings.model_validate({"negative_prompt": "ball"})
 
 
 def test_hub_model_without_network_raises_option_error(tmp_path: Path) -> None:

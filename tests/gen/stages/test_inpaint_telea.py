@@ -1,4 +1,4 @@
-"""Test inpainting with Telea and Navier-Stokes: ball removed, other pixels unchanged, grain like the surroundings."""
+"""Test inpainting with Telea: ball removed, other pixels unchanged, grain like the surroundings."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from pydantic import ValidationError
 from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.look import LOOKS
 from spotball_gen.demo.match import Play, Shot
-from spotball_gen.imaging.painting import OpenCVInpainting, PaintingSettings, with_grain
 from spotball_gen.items.item import Box, Item
-from spotball_gen.stages.inpaint_navier_stokes import NavierStokes
-from spotball_gen.stages.inpaint_telea import Telea
+from spotball_gen.stages.inpaint_telea import Telea, TeleaSettings, with_grain
 from spotball_gen.stages.plausibility_rules import measured
 from tests.conftest import examples
 from tests.gen.making import context_of, item_of
 from tests.gen.stages.inpainted import arrays, inpainted
 
-KINDS = pytest.mark.parametrize("kind", [Telea, NavierStokes])
 HEIGHT, WIDTH = 90, 120
 BALL = Box(50, 40, 66, 56)
 
@@ -44,18 +41,15 @@ def with_ball(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return drawn
 
 
-def painted(kind: type[OpenCVInpainting], item: Item, work: Path, seed: int = 0, **chosen: object) -> Item:
+def painted(item: Item, work: Path, seed: int = 0, **chosen: object) -> Item:
     """Return the inpainted item, after checking that only the pixels of its mask have changed."""
-    (done,) = inpainted(kind(PaintingSettings.model_validate(chosen), context_of(work, seed=seed)), item)
+    (done,) = inpainted(Telea(TeleaSettings.model_validate(chosen), context_of(work, seed=seed)), item)
     return done
 
 
-@KINDS
-def test_inpainted_pixels_match_the_color_and_brightness_gradient_of_the_ground(
-    kind: type[OpenCVInpainting], tmp_path: Path
-) -> None:
+def test_inpainted_pixels_match_the_color_and_brightness_gradient_of_the_ground(tmp_path: Path) -> None:
     clean = ground()
-    mask, image = arrays(painted(kind, item_of(with_ball(clean), tmp_path, ball=BALL), tmp_path))
+    mask, image = arrays(painted(item_of(with_ball(clean), tmp_path, ball=BALL), tmp_path))
     made, there = (pixels[mask > 0].astype(float) for pixels in (image, clean))
     assert np.abs(made.mean(axis=0) - there.mean(axis=0)).max() < 3
     # The brightness rises to the right as it does on the ground.
@@ -69,47 +63,43 @@ def fine(pixels: NDArray[np.uint8], inside: NDArray[np.bool_]) -> float:
     return float((pixels - smooth)[inside].std())
 
 
-@KINDS
 @pytest.mark.parametrize("strength", [2.0, 6.0])
-def test_grain_inside_the_mask_matches_the_grain_of_the_surroundings(
-    kind: type[OpenCVInpainting], strength: float, tmp_path: Path
-) -> None:
+def test_grain_inside_the_mask_matches_the_grain_of_the_surroundings(strength: float, tmp_path: Path) -> None:
     clean = ground(grain=strength)
     item = item_of(with_ball(clean), tmp_path, ball=BALL)
-    (mask, with_it), (_, without) = (arrays(painted(kind, item, tmp_path, grain=wanted)) for wanted in (True, False))
+    (mask, with_it), (_, without) = (arrays(painted(item, tmp_path, grain=wanted)) for wanted in (True, False))
     inside = cv2.erode(mask, np.ones((3, 3), dtype=np.uint8)) > 0
     there = fine(clean, inside)
     assert fine(without, inside) < 0.6 * there
     assert 0.7 * there < fine(with_it, inside) < 1.4 * there
 
 
-@KINDS
 @given(st.integers(0, 2**32 - 1), st.floats(0, 110), st.floats(0, 80), st.floats(2, 40), st.floats(0, 1), st.booleans())
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pixels_outside_the_mask_do_not_change(
-    kind: type[OpenCVInpainting], tmp_path: Path, seed: int, x: float, y: float, size: float, margin: float, grain: bool
+    tmp_path: Path, seed: int, x: float, y: float, size: float, margin: float, grain: bool
 ) -> None:
     pixels = np.random.default_rng(seed).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     item = item_of(pixels, tmp_path, ball=Box(x, y, x + size, y + size))
-    mask, _ = arrays(painted(kind, item, tmp_path, margin=margin, grain=grain))
+    mask, _ = arrays(painted(item, tmp_path, margin=margin, grain=grain))
     assert set(np.unique(mask)) <= {0, 255}
 
 
 def test_inpainted_pixels_depend_on_item_and_seed_but_not_on_the_batch(tmp_path: Path) -> None:
     items = [item_of(with_ball(ground()), tmp_path, f"match-{number}", ball=BALL) for number in range(3)]
-    together = inpainted(Telea(PaintingSettings(), context_of(tmp_path / "a", seed=1)), *items)
-    alone = [painted(Telea, item, tmp_path / "b", seed=1) for item in reversed(items)][::-1]
+    together = inpainted(Telea(TeleaSettings(), context_of(tmp_path / "a", seed=1)), *items)
+    alone = [painted(item, tmp_path / "b", seed=1) for item in reversed(items)][::-1]
     for one, item in zip(alone, together, strict=True):
         assert (arrays(one)[1] == arrays(item)[1]).all()
         assert one.notes["inpaint"]["seed"] == item.notes["inpaint"]["seed"] == item.seed(1, "inpaint")
     # The same image of another item, or with another seed, is inpainted differently.
-    for other in (together[1], painted(Telea, items[0], tmp_path / "c", seed=2)):
+    for other in (together[1], painted(items[0], tmp_path / "c", seed=2)):
         assert not (arrays(other)[1] == arrays(together[0])[1]).all()
 
 
 def test_item_without_a_ball_fails_and_other_items_are_inpainted(tmp_path: Path) -> None:
     items = [item_of(ground(), tmp_path, "a"), item_of(ground(), tmp_path, "b", ball=BALL)]
-    outcome = NavierStokes(PaintingSettings(), context_of(tmp_path)).process(items)
+    outcome = Telea(TeleaSettings(), context_of(tmp_path)).process(items)
     assert [item.id for item in outcome.items] == ["b"]
     assert [(failure.item, failure.stage) for failure in outcome.failures] == [("a", "inpaint")]
 
@@ -132,7 +122,7 @@ def test_ball_mask_in_synthetic_matches_covers_balls_and_most_shadows_but_not_pl
         if not truth.balls or measured(Box(*truth.balls[0]), players, (640, 360))["ball_overlap"]:
             continue
         item = item_of(image, tmp_path, f"match-{number}", ball=Box(*truth.balls[0]), players=players)
-        mask, inpainted_image = arrays(painted(Telea, item, tmp_path))
+        mask, inpainted_image = arrays(painted(item, tmp_path))
         (ball,) = moment.balls
         disc = ellipse(*ball.center, ball.radius + 0.5, ball.radius + 0.5)
         assert (mask[disc] == 255).all()
@@ -154,7 +144,7 @@ def test_ball_mask_in_synthetic_matches_covers_balls_and_most_shadows_but_not_pl
 @pytest.mark.parametrize("wrong", [{"radius": 0}, {"margin": -1}, {"prompt": "grass"}])
 def test_painting_settings_with_invalid_values_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
-        PaintingSettings.model_validate(wrong)
+        TeleaSettings.model_validate(wrong)
 
 
 def test_with_grain_without_surroundings_returns_the_image_unchanged() -> None:

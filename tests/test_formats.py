@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -281,7 +282,7 @@ def test_schema_command_prints_or_writes_a_schema_lists_all_schemas_and_rejects_
     done = spotball("schema", "scores", "--out", tmp_path / "scores.json")
     assert (done.returncode, done.stdout) == (0, "")
     assert (tmp_path / "scores.json").read_text(encoding="utf-8") == texts()["scores.json"]
-    assert [line.split()[0] for line in spotball("schema").stdout.splitlines()] == list(NAMES)
+    assert re.findall(r"^\S+", spotball("schema").stdout, re.MULTILINE) == list(NAMES)
     done = spotball("schema", "scens")
     assert (done.returncode, codes(done.stderr)) == (2, ["unknown-name"])
     assert all(name in done.stderr for name in ("'scens'", "'scene'", *NAMES))

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
-from spotball_core import KEYPOINT_NAMES, Grid, InputError, Scene, read_scenes, score
+from spotball_core import Grid, InputError, Scene, read_scenes, score
 from spotball_core.io.scenes import write_scenes
-from spotball_core.schema.keypoints import SKELETON, keypoints_of, near_box
+from spotball_core.schema.keypoints import KEYPOINT_NAMES, SKELETON, keypoints_of, near_box
 from spotball_core.schema.published import json_schema
 from tests.failures import raises
 

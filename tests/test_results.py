@@ -15,15 +15,10 @@ import polars as pl
 import pytest
 
 from spotball_core import (
-    CeilingReport,
     Comparison,
-    CueReport,
     Dataset,
-    Mixture,
-    Replication,
     ScorePolicy,
     ScoreReport,
-    ThresholdSurface,
     cue_responses,
     load,
     replicate,
@@ -31,10 +26,15 @@ from spotball_core import (
     synthetic_poses,
     synthetic_scenes,
 )
+from spotball_core.cues.explanation_record import CueReport
+from spotball_core.cues.thresholds import ThresholdSurface
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
+from spotball_core.replication.record import Replication
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import PageReport
+from spotball_core.schema import CeilingReport
+from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.record import UNNAMED
 from spotball_core.schema.result import Result
 from spotball_core.scoring.groups import Scoring

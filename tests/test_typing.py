@@ -28,12 +28,18 @@ import numpy as np
 import polars as pl
 
 from spotball_core import (
-    Accumulator, ArrowFrame, CeilingReport, Comparison, Counts, CueReport, Dataset, Grid, MeanOverImages,
-    MeanOverResponses, Metric, Mixture, PlayerBox, Pooled, PredictionDistribution, Replication, Response, Responses,
-    Scene, ScorePolicy, Scorer, ScoreReport, Sums, ThresholdSurface, accuracy, load, near_player_rate, read_counts,
-    replicate, score, score_arrays, scorer,
+    Accumulator, Comparison, Counts, Dataset, Grid, PlayerBox, PredictionDistribution, Response, Scene, ScorePolicy,
+    ScoreReport, accuracy, load, near_player_rate, read_counts, replicate, score, score_arrays, scorer,
 )
-from spotball_core.schema import GridShape
+from spotball_core.cues.explanation_record import CueReport
+from spotball_core.cues.thresholds import ThresholdSurface
+from spotball_core.extend import MeanOverImages, MeanOverResponses, Metric, Pooled, Sums
+from spotball_core.interchange import ArrowFrame
+from spotball_core.io.sources import Responses
+from spotball_core.replication.record import Replication
+from spotball_core.schema import CeilingReport, GridShape
+from spotball_core.schema.mixture import Mixture
+from spotball_core.scoring.arrays import Scorer
 
 grid, policy = Grid.standard(), ScorePolicy.standard()
 scene = Scene(sport="padel", image="1", grid=grid)

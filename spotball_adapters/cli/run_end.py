@@ -11,8 +11,6 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.service.safe_text import show
-from spotball_core.text.first_screen import FirstScreen
-from spotball_core.text.numbers import number
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
@@ -34,6 +32,8 @@ def run_end(ended: RunResult[tuple[ParsedReplies, Path | None]]) -> str | None:
         ended: result of this command, with all responses of the run.
     """
     import polars as pl
+
+    from spotball_core.text.first_screen import FirstScreen
 
     reading, path = ended.output
     if path is None:
@@ -65,6 +65,9 @@ def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
     Args:
         ended: result of this command, with all matched replies of the run.
     """
+    from spotball_core.text.first_screen import FirstScreen
+    from spotball_core.text.numbers import number
+
     matched = ended.output
     if matched.trials is None:
         return None

@@ -49,7 +49,7 @@ class Registry(Mapping[str, Entry]):
             entry = load_registered(self._group, self._kind, name)
             of = f"the {self._kind} {name!r}"
             if not isinstance(entry, self._type):
-                expected = f"spotball_core.{self._type.__name__}"
+                expected = f"spotball_core.extend.{self._type.__name__}"
                 raise OptionError(
                     f"{of} is of type {type(entry).__name__}, expected {expected}. Update or uninstall its package",
                     code="unusable-plugin",

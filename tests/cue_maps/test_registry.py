@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spotball_core import CUES, Cue, OptionError, Scene, cue_scores
+from spotball_core import CUES, OptionError, Scene, cue_scores
 from spotball_core.cue_maps.scores import _checked
+from spotball_core.extend import Cue
 from spotball_core.synthetic.respondents import cue_distributions
 from tests.builders import scene, scenes
 from tests.conftest import ROOT
@@ -55,8 +56,8 @@ def test_cue_of_another_package_is_registered_and_scored() -> None:
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("toy_cues:lowness", "of type function, expected spotball_core.Cue"),
-        ("spotball_core.cue_maps.registry:_ALL", "of type tuple, expected spotball_core.Cue"),
+        ("toy_cues:lowness", "of type function, expected spotball_core.extend.Cue"),
+        ("spotball_core.cue_maps.registry:_ALL", "of type tuple, expected spotball_core.extend.Cue"),
         ("toy_cues:TAKEN", "the cue 'broken' has the key 'head', which another cue already has"),
     ],
 )

@@ -10,9 +10,7 @@ import pytest
 
 from spotball_core import (
     CUES,
-    CueReport,
     OptionError,
-    PoseNoise,
     Scene,
     ScorePolicy,
     cue_scores,
@@ -21,11 +19,13 @@ from spotball_core import (
     synthetic_scenes,
 )
 from spotball_core.cues.explanation import NO_BODY, TOO_FEW, explain_cues
+from spotball_core.cues.explanation_record import CueReport
 from spotball_core.cues.explanation_text import headline, to_text
 from spotball_core.cues.mirror import mirrored, mirrored_scores
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.scoring.groups import Scoring
+from spotball_core.synthetic.poses import PoseNoise
 from spotball_core.synthetic.respondents import cue_responses
 from tests.cli.process import spotball
 from tests.failures import codes, raises

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scripts.cue_results import PAGE_DATA, SIZES, STRENGTHS, results
-from spotball_core import CUES, CueReport, cue_responses, synthetic_poses, synthetic_scenes
+from spotball_core import CUES, cue_responses, synthetic_poses, synthetic_scenes
+from spotball_core.cues.explanation_record import CueReport
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 

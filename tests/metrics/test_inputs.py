@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from spotball_core import METRICS, Metric, accuracy, brier_score, euclidean_error, log_score, top_k_accuracy
+from spotball_core import METRICS, accuracy, brier_score, euclidean_error, log_score, top_k_accuracy
 from spotball_core.errors import DistributionError, GridError
+from spotball_core.extend import Metric
 from spotball_core.grid import Grid
 from spotball_core.schema import GroundTruth, PlayerBox, PredictionDistribution, Scene
 from tests.conftest import examples

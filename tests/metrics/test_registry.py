@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import spotball_core
-from spotball_core import METRICS, Metric
+from spotball_core import METRICS
+from spotball_core.extend import Metric
 from spotball_core.grid import Grid
 from spotball_core.metrics.metric import MetricInput, MetricOptions
 from spotball_core.typing import FloatArray

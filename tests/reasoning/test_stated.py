@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from spotball_core import OptionError, PoseNoise, Scene, ScorePolicy, StatedCue, read_counts, synthetic_poses
+from spotball_core import OptionError, Scene, ScorePolicy, read_counts, synthetic_poses
+from spotball_core.cues.explanation_record import StatedCue
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.reasoning.keywords import keyword_categories
@@ -17,6 +18,7 @@ from spotball_core.reasoning.rationales import Rationales, read_rationales
 from spotball_core.reasoning.stated import _ranks, stated_cues
 from spotball_core.reasoning.templates import load_templates
 from spotball_core.scoring.groups import Scoring
+from spotball_core.synthetic.poses import PoseNoise
 from spotball_core.synthetic.respondents import cue_responses
 from spotball_core.synthetic.scenes import synthetic_scenes
 from tests.cli.process import spotball

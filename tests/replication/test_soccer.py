@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core import Counts, GroupScore, ScoreReport, import_release, read_counts, score
+from spotball_core import Counts, ScoreReport, import_release, read_counts, score
 from spotball_core.io.dataset import read_dataset
+from spotball_core.schema import GroupScore
 from tests.replication.small import read_rows
 
 pytestmark = pytest.mark.real

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spotball_core import OptionError, PoseNoise, Scene, synthetic_poses, synthetic_scenes
+from spotball_core import OptionError, Scene, synthetic_poses, synthetic_scenes
 from spotball_core.cue_maps.directions import LEAST_CONFIDENCE, head_directions, torso_directions, toward
-from spotball_core.synthetic.poses import NO_NOISE
+from spotball_core.synthetic.poses import NO_NOISE, PoseNoise
 from spotball_core.typing import FloatArray
 from tests.builders import scene
 from tests.failures import raises

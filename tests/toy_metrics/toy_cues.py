@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spotball_core import Cue
+from spotball_core.extend import Cue
 
 
 def lowness(scenes):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spotball_core import MeanOverImages, MeanOverResponses, Metric, MetricInput, Pooled, Sums
+from spotball_core.extend import MeanOverImages, MeanOverResponses, Metric, MetricInput, Pooled, Sums
 
 
 def share_in_top_half(mass, grid):

@@ -1,4 +1,4 @@
-"""Write the documentation's page of benchmarks for `make bench`."""
+"""Write the file with the results of all benchmarks for `make bench`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from results import NOISE, Result, amount, moved, summary, verdict
 
 HEAD = f"""# Benchmarks
 
-`make bench` runs the files in `benchmarks/` and writes this page. Each file tests one claim, and also measures the
+`make bench` runs the files in `benchmarks/` and writes this file. Each file tests one claim, and also measures the
 usual alternatives, in turn with the tested code. All data is synthetic unless stated otherwise. Trust ratios more than
 times, because times depend on the machine. CPU times do not include the time in which other processes use the core.
 
 If a stored figure of an earlier run differs from the new figure by more than {NOISE:.0%}, the column *Earlier run*
 shows it. The new figure is then called *better* or *worse*, or *moved* if it has no goal. `make bench KEEP=1` stores
-the new figures. [Where the time goes](performance.md) shows the parts of whole commands.
+the new figures. [Performance](../docs/performance.md) lists the claims and the parts of whole commands.
 """
 
 
@@ -26,10 +26,10 @@ def write_page(
     """Write all results as a page.
 
     Args:
-        file: the page, at the top of the documentation's folder.
+        file: the file to write.
         results: results of a run of all benchmarks.
         kept: the stored results.
-        plots: plot of each benchmark, relative to the documentation's folder, or None if it has none.
+        plots: plot of each benchmark, relative to the file's folder, or None if it has none.
     """
     setting = results[0].setting
     lines = [HEAD, *(f"- {line}" for line in summary(results)), ""]

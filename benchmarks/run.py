@@ -1,8 +1,8 @@
 """Run the benchmarks in this folder one after the other, and report changes relative to the stored figures.
 
 A benchmark is a file whose docstring starts with "Claim:". Files with an option `--plot FILE` also draw their plot. A
-run of all benchmarks writes docs/benchmarks.md. `--keep` stores its figures for later comparisons; if only some
-benchmarks ran, the page shows the stored figures of the others.
+run of all benchmarks writes RESULTS.md. `--keep` stores its figures for later comparisons; if only some
+benchmarks ran, the file shows the stored figures of the others.
 """
 
 from __future__ import annotations
@@ -126,11 +126,15 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = HERE, docs: P
         print(f"{name} {'took' if result.finished else 'FAILED after'} {result.seconds:.0f} s", flush=True)
     show(results, kept)
     fresh = {result.name: result for result in results}
-    # For benchmarks that did not run, the page shows the stored figures.
+    # For benchmarks that did not run, the file shows the stored figures.
     every = [one for name in known if (one := fresh.get(name) or kept.get(name))]
     if not options.names or (options.keep and len(every) == len(known)):
-        page = docs / "benchmarks.md"
-        write_page(page, every, kept, {name: benchmark.plot for name, benchmark in known.items()})
+        page = folder / "RESULTS.md"
+        plots = {
+            name: Path(os.path.relpath(docs / plot, folder)) if (plot := benchmark.plot) else None
+            for name, benchmark in known.items()
+        }
+        write_page(page, every, kept, plots)
         print(f"wrote {page}")
     if options.keep:
         write_kept(kept, results, folder / KEPT)

@@ -37,7 +37,7 @@ CACHE = ROOT / ".docs_cache"
 DEMO = "demo"
 """Folder of the demo dataset, which is copied into the folder of each page that uses `DOCS_WORK`."""
 
-_INPUTS = ("spotball_core", "spotball_adapters", "spotball_gen", "scripts", "docs/assets", "CHANGELOG.md")
+_INPUTS = ("spotball_core", "spotball_adapters", "spotball_gen", "scripts", "docs/assets", "benchmarks/kept.json")
 """Folders and files that the code of pages reads."""
 
 

@@ -1,4 +1,4 @@
-"""List the licenses of all dependencies of each extra in docs/reference/licenses.md; fail if one is unknown.
+"""List the licenses of all dependencies of each extra in THIRD_PARTY_LICENSES.md; fail if one is unknown.
 
 Licenses are those that the installed distributions state, as read by pip-licenses.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "licenses.md"
+PAGE = Path(__file__).parents[1] / "THIRD_PARTY_LICENSES.md"
 OWN = ("docs", "dev", "release")
 """Extras for development, which are not listed."""
 
@@ -35,7 +35,7 @@ each says it itself. Nothing of it is part of spotball-core, which is under the 
 which stops at a license that is not known; `pip-licenses` tells those of what *you* have installed.
 
 PyTorch from the package index brings NVIDIA's libraries on Linux, under NVIDIA's own license; its builds for the CPU do
-not. Weights of models have licenses of their own: see [weights and models](../how-to/generation-models.md).
+not. Weights of models have licenses of their own: see [weights and models](docs/how-to/generation-models.md).
 
 | Package | License | Comes with |
 | --- | --- | --- |

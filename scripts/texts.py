@@ -25,7 +25,7 @@ TOOLS: Final = ("tests", "benchmarks", "scripts")
 SETTINGS: Final = ("Makefile", "*.toml", "*.yml", ".*.yaml", ".ci/*", ".github/**/*.yml", "deploy/**/*")
 """Files whose comments are checked."""
 
-GENERATED: Final = ("docs/reference/licenses.md",)
+GENERATED: Final = ("THIRD_PARTY_LICENSES.md",)
 """Pages whose text comes from other projects."""
 
 DATA: Final = (

@@ -72,7 +72,7 @@ def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert runner.main([], folder=folder, docs=folder / "docs") == 1
-    page = (folder / "docs/benchmarks.md").read_text()
+    page = (folder / "RESULTS.md").read_text()
     assert "`benchmarks/good.py` claims: a made-up benchmark is fast." in page
     assert "It measures nothing." in page
     assert "| made-up time | 3 s | below 2: **MISSED** |" in page
@@ -81,7 +81,7 @@ def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
     assert "FAILED" in page.split("## Bad")[1].split("## ")[0]
     assert "failed: bad" in page
     assert "missed: made-up time (good)" in page
-    assert "(assets/benchmarks/draws.svg)" in page
+    assert "(docs/assets/benchmarks/draws.svg)" in page
     assert (folder / "docs/assets/benchmarks/draws.svg").exists()
     assert "failed: bad" in capfd.readouterr().out
     assert not (folder / "kept.json").exists()
@@ -93,7 +93,7 @@ def test_main_and_page_compare_new_figures_with_the_stored_figures(
 ) -> None:
     for name in ("bad", "twice"):
         (folder / f"{name}.py").unlink()
-    page, other = folder / "docs/benchmarks.md", '"""Claim: another."""\nfrom measure import figure\n'
+    page, other = folder / "RESULTS.md", '"""Claim: another."""\nfrom measure import figure\n'
     (folder / "other.py").write_text(f'{other}figure("its own", 4.0, "s")\n')
     assert runner.main(["good", "--keep"], folder=folder, docs=folder / "docs") == 0
     assert not page.exists()

@@ -166,9 +166,9 @@ class Sessions:
             # The participant may have a new token.
             self._tokens.clear()
 
-    def knows(self, token: str | None) -> bool:
-        """Return whether a token belongs to a participant."""
-        return token is not None and self._id_of(hashed(token)) is not None
+    def id_of(self, token: str | None) -> int | None:
+        """Return the id of the participant to whom a token belongs, or None if it is unknown."""
+        return None if token is None else self._id_of(hashed(token))
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
@@ -186,7 +186,7 @@ class Sessions:
         yield None
 
     def _of(self, token: str | None) -> Session | None:
-        identity = None if token is None else self._id_of(hashed(token))
+        identity = self.id_of(token)
         if identity is None:
             return None
         session = self._sessions.get(identity)

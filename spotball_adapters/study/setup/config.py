@@ -240,6 +240,8 @@ class ServeConfig(Record):
         requests_per_minute_address: maximum number of requests per minute and network address. A whole lab may share
             one address.
         starts_per_minute_address: maximum number of new participations per minute and network address.
+        connections_per_address: maximum number of simultaneous connections per network address. If an address opens
+            more, its oldest idle connections are closed.
         only_prolific: whether to reject participants who do not come from a link with IDs from Prolific.
     """
 
@@ -247,6 +249,7 @@ class ServeConfig(Record):
     requests_per_minute: PositiveInt = 600
     requests_per_minute_address: PositiveInt = 12_000
     starts_per_minute_address: PositiveInt = 120
+    connections_per_address: PositiveInt = 512
     only_prolific: bool = False
 
 

@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from spotball_adapters.study.server.sessions import (
     ConflictError,
     FullError,
     NoParticipationError,
+    OutdatedError,
     Session,
     Sessions,
     TakenPartError,
@@ -210,9 +212,13 @@ class _StudyHandlers:
     # The study -----------------------------------------------------------------------------------------------
 
     async def study(self, request: Request) -> Response:
-        """Return the public description of the study as JSON."""
+        """Return the public description of the study as JSON, with the state of the participant whom the cookie
+        identifies, or null without a participant.
+        """
         self._by_address.check(address(request))
-        return JSONResponse(self._study)
+        async with self._sessions.held(self._token(request)) as session:
+            state = self._states.of(self._limited(session)) if session else None
+        return JSONResponse({**self._study, "state": state})
 
     async def start(self, request: Request) -> Response:
         """Start or resume a participation, and return the participant's state."""
@@ -227,6 +233,9 @@ class _StudyHandlers:
             raise HttpError(422, f"the study does not have the list {start.list}. Correct `list` in the link")
         if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
             raise HttpError(403, "this study requires a link from Prolific. Open the study from Prolific")
+        studies = self._design.config.serve.prolific_studies
+        if start.prolific is not None and studies and start.prolific.study not in studies:
+            raise HttpError(403, "the link is of another study on Prolific. Open the study from Prolific")
         try:
             device = None
             if self._design.config.record.device:
@@ -276,11 +285,14 @@ class _StudyHandlers:
             self._bodies_of_participant.counted(participant),
         ):
             contents = read_events(parsed(await read_body(request, MAX_BODY)))
-        async with self._sessions.held(token) as session:
-            if session is None:
-                raise HttpError(401, UNKNOWN_COOKIE)
-            appended = await self._sessions.append(session, contents)
-            stage = session.progress.stage
+        appended = None
+        while appended is None:
+            async with self._sessions.held(token) as session:
+                if session is None:
+                    raise HttpError(401, UNKNOWN_COOKIE)
+                with suppress(OutdatedError):
+                    appended = await self._sessions.append(session, contents)
+                stage = session.progress.stage
         if appended.refused is not None:
             status = 409 if isinstance(appended.refused, ConflictError) else 422
             return self._failed(status, str(appended.refused), seq=appended.seq)

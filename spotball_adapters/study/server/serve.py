@@ -136,6 +136,7 @@ def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.C
         server.app,
         http=cast("type[asyncio.Protocol]", partial(LimitedConnection, connections)),
         lifespan="off",
+        ws="none",
         log_config=log_config(),
         access_log=False,
         server_header=False,

@@ -5,7 +5,8 @@ stores and acknowledges 99% of clicks within 150 ms. No click is lost, and no cl
 In the paper's study, people took 20 s per image. At this pace, a participant sends one event every 4 s, at random
 times. The 1,000 participants start within one minute, and the admin page is requested every 5 s, as a browser does. The
 200 participants start in the same second and send one event every half second. In a third load, 200 participants send
-each event as soon as the event before it is acknowledged.
+each event as soon as the event before it is acknowledged. In a fourth load, the server may open only 1,024 files, and
+another address opens 1,300 connections every five seconds, on each of which it sends an incomplete request.
 
 Participants load each image when they reach it. The synthetic images have the file size of photos. The server is
 `spotball study serve` in its own process; all participants are connections of another process. Both processes share two
@@ -22,6 +23,7 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -29,7 +31,7 @@ import time
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,7 @@ class Load:
         begin: seconds over which participants begin.
         images: images that each participant answers, without checks.
         goal: milliseconds within which 99% of clicks are acknowledged, or None without a goal.
+        incomplete: number of incomplete requests that another address holds.
     """
 
     name: str
@@ -69,13 +72,29 @@ class Load:
     begin: float
     images: int
     goal: float | None
+    incomplete: int = 0
 
 
 LOADS = (
     Load(", 1,000 participants at people's pace", participants=1000, pause=4.0, begin=60.0, images=8, goal=250.0),
     Load("", participants=200, pause=0.5, begin=0.0, images=18, goal=150.0),
     Load(", no waiting between events", participants=200, pause=0.0, begin=0.0, images=18, goal=None),
+    Load(
+        ", 1,300 incomplete requests of another address",
+        participants=100,
+        pause=0.5,
+        begin=0.0,
+        images=8,
+        goal=250.0,
+        incomplete=1300,
+    ),
 )
+
+FILES = 1024
+"""Maximum number of open files of the server in the load with incomplete requests."""
+
+AGAIN_AFTER = 5.0
+"""Seconds after which the other address opens its connections again."""
 
 AGAIN = 0.01
 """Share of events that are sent twice."""
@@ -102,7 +121,7 @@ class Browser:
     """A persistent connection with minimal HTTP, so that the measurement reflects the server."""
 
     def __init__(self, port: int, authorization: str = "") -> None:
-        self._port, self._cookie, self._authorization = port, "", authorization
+        self._port, self.cookie, self._authorization = port, "", authorization
 
     async def __aenter__(self) -> Browser:
         self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
@@ -116,7 +135,7 @@ class Browser:
         """Send a request, and return the body of the response. Raise RuntimeError if its status is not 200."""
         body = b"" if content is None else json.dumps(content).encode()
         method = "GET" if content is None else "POST"
-        head = [f"{method} {path} HTTP/1.1", f"host: 127.0.0.1:{self._port}", f"cookie: {self._cookie}"]
+        head = [f"{method} {path} HTTP/1.1", f"host: 127.0.0.1:{self._port}", f"cookie: {self.cookie}"]
         if self._authorization:
             head.append(f"authorization: {self._authorization}")
         if content is not None:
@@ -129,7 +148,7 @@ class Browser:
         answer = await self._reader.readexactly(int(headers["content-length"]))
         if " 200 " not in status:
             raise RuntimeError(f"{path}: {status} {answer.decode()}")
-        self._cookie = headers.get("set-cookie", self._cookie).partition(";")[0]
+        self.cookie = headers.get("set-cookie", self.cookie).partition(";")[0]
         return answer
 
 
@@ -206,17 +225,19 @@ def make_study(folder: Path, images: int) -> Path:
     text = (study / CONFIG).read_text(encoding="utf-8")
     text = text.replace("requests_per_minute_address = 12000", "requests_per_minute_address = 1000000")
     text = text.replace("requests_per_minute = 600", "requests_per_minute = 1000000")
+    text = text.replace("connections_per_address = 512", "connections_per_address = 1500")
     text = text.replace("starts_per_minute_address = 120", "starts_per_minute_address = 1000000")
     (study / CONFIG).write_text(text, encoding="utf-8")
     return study
 
 
 @contextmanager
-def serving(study: Path) -> Iterator[int]:
-    """Run the server as a process, and yield its port."""
+def serving(study: Path, files: int | None = None) -> Iterator[int]:
+    """Run the server as a process, and yield its port. If `files` is given, the server may not open more files."""
+    limit = None if files is None else lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     line = [sys.executable, "-m", "spotball_core", "study", "serve", str(study), "--port", "0"]
     environment = {**os.environ, "SPOTBALL_STUDY_PASSWORD": PASSWORD}
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment) as child:
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=limit) as child:
         assert child.stderr is not None
         try:
             yield next(
@@ -244,13 +265,32 @@ async def take_part(port: int, load: Load) -> Seen:
                 seen.seconds["admin"].append(time.perf_counter() - start)
                 await asyncio.sleep(ADMIN_EVERY)
 
+    async def hold() -> None:
+        async with Browser(port) as browser:
+            content = {"consent": True, "prolific": None, "viewport": VIEWPORT}
+            # This participant does nothing else.
+            await browser.ask("/api/start", content)
+            head = f"POST /api/events HTTP/1.1\r\nhost: x\r\ncookie: {browser.cookie}\r\n"
+        head += "content-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
+        while True:
+            writers = []
+            for _ in range(load.incomplete):
+                with suppress(ConnectionError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.0.0.2", 0))
+                    writer.write(head.encode())
+                    writers.append(writer)
+            await asyncio.sleep(AGAIN_AFTER)
+            for writer in writers:
+                writer.transport.abort()
+
     # Turn off garbage collection, because pauses of this process would count as the server's.
     gc.disable()
-    looking = asyncio.create_task(look())
+    others = [asyncio.create_task(look()), *([asyncio.create_task(hold())] if load.incomplete else [])]
     async with asyncio.TaskGroup() as group:
         for seed in range(load.participants):
             group.create_task(one(seed))
-    looking.cancel()
+    for other in others:
+        other.cancel()
     gc.enable()
     return seen
 
@@ -261,6 +301,8 @@ def compare(study: Path, seen: Seen) -> tuple[int, int, int]:
     with reading(study) as reader:
         for participant in reader.participants():
             stored = Counter(event.event for event in reader.events(participant.id))
+            if participant.participant not in seen.acknowledged:
+                continue  # The participant who sends incomplete requests.
             acknowledged = seen.acknowledged[participant.participant]
             lost += sum(event not in stored for event in acknowledged)
             # The server also stores the consent, which is not among the sent events.
@@ -277,7 +319,7 @@ def main() -> None:
         name = load.name
         with tempfile.TemporaryDirectory() as folder:
             study = make_study(Path(folder), load.images)
-            with serving(study) as port:
+            with serving(study, FILES if load.incomplete else None) as port:
                 begin, before = time.perf_counter(), os.getloadavg()[0]
                 seen = asyncio.run(take_part(port, load))
                 seconds = time.perf_counter() - begin

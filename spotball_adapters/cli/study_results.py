@@ -12,7 +12,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
-from spotball_core.service.safe_text import show
+from spotball_core.service.safe_text import printable, show
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
@@ -255,8 +255,8 @@ def bonus(
     Pays all participants who finished, except those who were too fast or report impossible times (rules `fast` and
     `clock`). The file contains platform IDs and is readable only by you. Store it apart from the answers.
     """
-    from spotball_adapters.study.results.bonus import bonuses, write_bonuses
-    from spotball_adapters.study.results.exclusion import RULES, TIMES, exclusion_of
+    from spotball_adapters.study.results.bonus import bonuses, unpaid_rules, write_bonuses
+    from spotball_adapters.study.results.exclusion import RULES, exclusion_of
     from spotball_adapters.study.store import reading
 
     if kept and everybody:
@@ -268,8 +268,8 @@ def bonus(
             identity.participant: identity.person for identity in reader.identities() if identity.platform == "prolific"
         }
     finished = [person for person in people if person.finished]
-    unpaid_rules = set(RULES) if kept else set() if everybody else set(TIMES)
-    paid = [person for person in finished if not unpaid_rules & set(exclusion.reasons(person))]
+    unpaid = set(RULES) if kept else set() if everybody else set(unpaid_rules(exclusion))
+    paid = [person for person in finished if not unpaid & set(exclusion.reasons(person))]
     amounts = bonuses(paid, persons, design.config.pay.bonus)
     write_bonuses(amounts, out)
     tell = teller(quiet)
@@ -279,10 +279,14 @@ def bonus(
     if excluded := len(finished) - len(paid):
         why = "excluded by a rule" if kept else "who were too fast or report impossible times (--all pays them)"
         tell(f"not paid: {plural(excluded, 'participant')} {why}")
-    if unpaid := len(paid) - unknown - len(amounts):
-        tell(f"not paid: {plural(unpaid, 'participant')} with a bonus below 0.01")
+    if too_low := len(paid) - unknown - len(amounts):
+        tell(f"not paid: {plural(too_low, 'participant')} with a bonus below 0.01")
     if unknown:
         tell(f"not paid: {plural(unknown, 'participant')} from outside Prolific")
+    stated = exclusion_of(design.config.exclusion)
+    promised = [person for person in finished if not set(unpaid_rules(stated)) & set(stated.reasons(person))]
+    if broken := sum(person not in paid for person in promised):
+        tell(f"warning: the consent page promised the bonus to {plural(broken, 'participant')} of those not paid")
     tell(f"wrote {out}")
 
 
@@ -301,6 +305,7 @@ def delete(
     pilot: Annotated[
         bool, typer.Option("--pilot", rich_help_panel="Input", help="Delete the data of all pilots.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", rich_help_panel="Input", help="Do not ask for confirmation.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -308,9 +313,12 @@ def delete(
 
     Example: `spotball study delete my-study --prolific 5f2e0c1a9b7d4e3f8a6c5b4d`
 
-    Stop the server first. Earlier exports are not changed: export again.
+    Asks for confirmation. Participants see their label on the instructions page and on the last page. Stop the server
+    first. Earlier exports are not changed: export again. If `refuse_deleted` is set in study.toml, the person cannot
+    take part again.
     """
     from spotball_adapters.study.results import deletion
+    from spotball_adapters.study.setup.config import CONFIG, read_config
     from spotball_adapters.study.setup.pilot import delete_pilots
 
     if [participant, prolific, pilot or None].count(None) != 2:
@@ -318,15 +326,29 @@ def delete(
             "use exactly one of --participant and --prolific, for the data of one person, and --pilot, for all pilots",
             code="conflicting-options",
         )
+    if not yes:
+        _confirm("all pilots" if pilot else f"participant {participant or prolific}", study)
     if pilot:
         n = delete_pilots(study)
         teller(quiet)(f"deleted the data of all pilots: {plural(n, 'participant')}")
         return
-    deleted = deletion.delete(study, participant=participant, prolific=prolific)
+    remember = (study / CONFIG).exists() and read_config(study).serve.refuse_deleted
+    deleted = deletion.delete(study, participant=participant, prolific=prolific, remember=remember)
     tell = teller(quiet)
     platform_id = "and their platform ID" if deleted.identities else "no platform ID was stored"
     tell(f"deleted {deleted.participant}: {deleted.events:,} events, {platform_id}")
     tell(f"earlier exports may still contain {deleted.participant}. Export again")
+
+
+def _confirm(whose: str, study: Path) -> None:
+    """Ask whether to delete data; end the command unless the answer is yes."""
+    try:
+        if not typer.confirm(f"Delete the data of {whose} in {printable(str(study))}? You cannot undo this", err=True):
+            raise typer.Exit(1)
+    except typer.Abort:
+        raise OptionError(
+            "nothing was deleted, because there was no confirmation. Add --yes", code="missing-option", field="--yes"
+        ) from None
 
 
 def _read(study: Path, *, pilot: bool = False) -> tuple[StudyDesign, list[Participation]]:

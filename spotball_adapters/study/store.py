@@ -7,6 +7,8 @@ the files, and several processes may serve the study.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
@@ -209,6 +211,11 @@ class StudyStore(StudyReader):
             new = secrets.token_hex(32)
             connection.execute("INSERT INTO meta VALUES ('secret', ?) ON CONFLICT DO NOTHING", (new,))
         return bytes.fromhex(self.meta()["secret"])
+
+
+def deletion_mark(secret: bytes, value: bytes) -> str:
+    """Return the key in the table `meta` that marks a deleted person's platform ID or the hash of their token."""
+    return f"deleted {hmac.new(secret, b'deleted ' + value, hashlib.sha256).hexdigest()}"
 
 
 @contextmanager

@@ -72,7 +72,8 @@ STUDY_TABLES = Schema(
                     "key",
                     "TEXT",
                     "`part ...`: a part of the study (or its digest) that must not change after the first participant "
-                    "began; `secret`: the key from which the addresses of images are derived",
+                    "began; `secret`: the key from which the addresses of images are derived; `deleted ...`: keyed "
+                    "hashes of deleted people, if study.toml refuses them",
                 ),
                 Column("value", "TEXT NOT NULL", "the property's value"),
             ),

@@ -25,9 +25,11 @@ _LATEX: Final = {sign: f"\\{sign}" for sign in "#$%&_{}"} | {
     "±": r"$\pm$",
 }
 
-_FORMULA: Final = r"^('*[=+\-@\t\r\n])"
-_MARKED: Final = r"^'('*[=+\-@\t\r\n])"
-_FORMULA_START = re.compile(_FORMULA)
+_SIGNS: Final = r"=+\-@＝＋－＠"
+_START: Final = rf"^(){{}}('*[{_SIGNS}\t\r\n])"
+_LATER: Final = rf"([;\t\r\n][ \t\r\n\"]*){{}}('*[{_SIGNS}])"
+_FORMULAS: Final = [pattern.format("") for pattern in (_LATER, _START)]
+_MARKED: Final = [pattern.format("'") for pattern in (_START, _LATER)]
 
 
 def printable(text: str) -> str:
@@ -104,25 +106,38 @@ def latex_text(text: str) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Return the values of a CSV row, with an apostrophe before text that a spreadsheet would run as a formula.
+    """Return the values of a CSV row, with an apostrophe before each text that a spreadsheet would run as a formula.
 
-    Such a text starts with `=`, `+`, `-`, `@`, a tab or a line break, or with apostrophes before one of them. Numbers
-    are unchanged. `csv_restored` removes the apostrophe.
+    Such a text starts with `=`, `+`, `-`, `@` or one of these signs in full width, after any apostrophes. It starts a
+    value, or follows a semicolon, a tab or a line break in a value, where spreadsheets of some languages begin a new
+    cell even between quotation marks. A tab or a line break at the start of a value gets an apostrophe, too. Numbers
+    are unchanged. `csv_restored` removes the apostrophes.
 
     Examples:
-        >>> csv_cells(["=1+1", "it's", "'=1", -1.5, None])
-        ["'=1+1", "it's", "''=1", -1.5, None]
+        >>> csv_cells(["=1+1", "it's", "'=1", "x;=1+1", -1.5, None])
+        ["'=1+1", "it's", "''=1", "x;'=1+1", -1.5, None]
     """
-    return [f"'{value}" if isinstance(value, str) and _FORMULA_START.match(value) else value for value in values]
+
+    def safe(text: str) -> str:
+        for pattern in _FORMULAS:
+            text = re.sub(pattern, r"\1'\2", text)
+        return text
+
+    return [safe(value) if isinstance(value, str) else value for value in values]
 
 
 def csv_frame(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame whose text columns are converted as in `csv_cells`."""
     import polars as pl
 
-    return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'$1"))
+    text = pl.col(pl.String)
+    for pattern in _FORMULAS:
+        text = text.str.replace_all(pattern, "${1}'$2")
+    return frame.with_columns(text)
 
 
 def csv_restored(text: pl.Expr) -> pl.Expr:
     """Return a text column, read from CSV, without the apostrophes that `csv_cells` added."""
-    return text.str.replace(_MARKED, "$1")
+    for pattern in _MARKED:
+        text = text.str.replace_all(pattern, "$1$2")
+    return text

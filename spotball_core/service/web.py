@@ -34,7 +34,7 @@ HEADERS = {
 
 NO_STORE = "no-store"
 
-BODY_SECONDS = 30.0
+BODY_SECONDS = 20.0
 """Maximum seconds until a request's body has arrived."""
 
 BACKLOG = 2048
@@ -97,7 +97,9 @@ def check_origin(headers: Headers, public_host: str | None = None) -> None:
 
 
 async def read_body(request: Request, most: int) -> bytes:
-    """Return a request's body; raise HttpError if it is too large or does not arrive in time."""
+    """Return a request's body; raise HttpError if it is too large, does not arrive in time, or is incomplete."""
+    from starlette.requests import ClientDisconnect
+
     if request.headers.get("content-length", "0").isdigit() and int(request.headers.get("content-length", "0")) > most:
         raise HttpError(413, f"more than {most} bytes")
     parts, size = [], 0
@@ -110,6 +112,8 @@ async def read_body(request: Request, most: int) -> bytes:
                 parts.append(part)
     except TimeoutError:
         raise HttpError(408, "the request took too long to arrive. Send it again") from None
+    except ClientDisconnect:
+        raise HttpError(400, "the connection was closed before the whole request arrived") from None
     return b"".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 
 import polars as pl
 import pytest
@@ -60,19 +61,23 @@ def test_markdown_row_renders_with_the_given_number_of_cells(cells: list[str]) -
     assert page.count("<td>") == len(cells)
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "'=1", "''-1", "=HYPERLINK(0)"]
-PLAIN = ["", "'", "it's", "a=1", "D5", " =1", "'a", "1-1"]
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\ta", "\ra", "\na", "'=1", "''-1", "=HYPERLINK(0)", "＝1+1", "－1"]
+LATER = ["x;{}=1+1", 'x;;"{}=1', "x\n{}-1", "x\t{}@a", "x\r\n{}＝1;{}+1", ";{}'=1", "a\n \n{}''+1"]
+"""Texts in which an apostrophe belongs at each pair of braces."""
+PLAIN = ["", "'", "it's", "a=1", "D5", " =1", "'a", "1-1", "a, -1", "a; b=1", "a;'b"]
 
 
 def test_csv_cells_prefixes_formulas_with_an_apostrophe_and_keeps_other_text_and_numbers() -> None:
     assert csv_cells(FORMULAS) == [f"'{text}" for text in FORMULAS]
+    assert csv_cells([text.format("", "") for text in LATER]) == [text.format("'", "'") for text in LATER]
+    assert csv_cells(["\n=1"]) == ["'\n'=1"]
     assert csv_cells(PLAIN) == PLAIN
     assert csv_cells([-1.5, 3, None]) == [-1.5, 3, None]
     frame = pl.DataFrame({"text": ["-1.5"], "number": [-1.5], "count": [-2]})
     assert csv_frame(frame).row(0) == ("'-1.5", -1.5, -2)
 
 
-TEXTS = st.text() | st.text(st.sampled_from("'=+-@\t\r\nab"))
+TEXTS = st.text() | st.text(st.sampled_from("'=+-@＝;\" \t\r\nab"))
 
 
 @given(st.lists(TEXTS, min_size=1))
@@ -80,7 +85,10 @@ def test_csv_restored_inverts_csv_frame(texts: list[str]) -> None:
     written = csv_frame(pl.DataFrame({"text": texts}))
     assert written["text"].to_list() == csv_cells(texts)
     assert written.select(csv_restored(pl.col("text")))["text"].to_list() == texts
-    assert not any(text.startswith(tuple("=+-@\t\r\n")) for text in written["text"])
+    assert not any(text.startswith(tuple("=+-@＝\t\r\n")) for text in written["text"])
+    # Some spreadsheets begin a new cell at these signs, even between quotation marks.
+    cells = [cell.strip(' "') for text in written["text"] for cell in re.split("[;\t\r\n]", text)[1:]]
+    assert not any(cell.startswith(tuple("=+-@＝")) for cell in cells)
 
 
 @given(st.lists(TEXTS, min_size=1))

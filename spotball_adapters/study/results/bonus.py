@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+from spotball_adapters.study.results.exclusion import TIMES, Exclusion
 from spotball_adapters.study.results.participations import Participation
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
@@ -32,6 +33,11 @@ def amount(person: Participation, most: Decimal) -> Decimal:
     # Use a fraction, so that only the final result is rounded.
     cents = Fraction(most) * 100 * sum(hits) // len(hits) if hits else 0
     return Decimal(cents).scaleb(-2)
+
+
+def unpaid_rules(exclusion: Exclusion) -> tuple[str, ...]:
+    """Return the names of the rules whose violation costs the bonus. The consent page states them."""
+    return tuple(rule for rule in exclusion.rules if rule in TIMES)
 
 
 def bonuses(people: Sequence[Participation], persons: Mapping[str, str], most: Decimal) -> dict[str, Decimal]:

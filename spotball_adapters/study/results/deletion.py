@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_adapters.study.databases import PostgresStore, Store
-from spotball_adapters.study.store import StudyStore, has_data
+from spotball_adapters.study.store import StudyStore, deletion_mark, has_data
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.service.sqlite_store import SqliteStore
@@ -30,7 +30,9 @@ class Deleted:
     identities: int
 
 
-def delete(folder: Path, *, participant: str | None = None, prolific: str | None = None) -> Deleted:
+def delete(
+    folder: Path, *, participant: str | None = None, prolific: str | None = None, remember: bool = False
+) -> Deleted:
     """Delete one person's answers and platform IDs from a study permanently.
 
     Deleted data is overwritten (secure_delete), the files are rewritten without it (VACUUM), and the write-ahead logs
@@ -41,6 +43,8 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         folder: the study's folder.
         participant: the participant's label. Give either `participant` or `prolific`.
         prolific: the participant's Prolific ID.
+        remember: whether to keep keyed hashes of the Prolific ID and of the browser's token, by which the server
+            recognizes the person; see `ServeConfig.refuse_deleted`.
 
     Raises:
         OptionError: if the participant is unknown, if no answers are stored, or if a server uses the study.
@@ -64,7 +68,10 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
         deleted = None
         if labels:
             row = store.by_label(labels[0])
+            marks = _marks(store, labels[0]) if remember else []
             events = len(store.events(row.id)) if row else 0
+            with store.study.transaction() as connection:
+                connection.executemany("INSERT INTO meta VALUES (?, '') ON CONFLICT DO NOTHING", marks)
             # Delete the answers first. If the process ends in between, the ID still identifies what is left.
             for file, table in ((store.study, "participants"), (store.identities_file, "identities")):
                 if isinstance(file, SqliteStore):
@@ -82,6 +89,15 @@ def delete(folder: Path, *, participant: str | None = None, prolific: str | None
                 file=folder,
             )
         return deleted
+
+
+def _marks(store: StudyStore, label: str) -> list[tuple[str]]:
+    """Return the keys in `meta` by which the server recognizes a deleted participant."""
+    tokens = [
+        token for (token,) in store.study.rows("SELECT token_hash FROM participants WHERE participant = ?", label)
+    ]
+    persons = [identity.person.encode() for identity in store.identities() if identity.participant == label]
+    return [(deletion_mark(store.secret(), value),) for value in (*tokens, *persons)]
 
 
 def _scrub(file: Store) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -21,12 +22,14 @@ from spotball_adapters.study.server.dashboard import Dashboard
 from spotball_adapters.study.server.description import description
 from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.server.log import ErrorLog
 from spotball_adapters.study.server.public import PublicAddress, UnderPrefix
-from spotball_adapters.study.server.security import Limit, address, is_admin
+from spotball_adapters.study.server.security import AtOnce, Limit, address, is_admin
 from spotball_adapters.study.server.sessions import (
     ConflictError,
     FullError,
     NoParticipationError,
+    OutdatedError,
     Session,
     Sessions,
     TakenPartError,
@@ -52,6 +55,9 @@ COOKIE_DAYS = 30
 IMAGE_SECONDS = 24 * 60 * 60
 MISMATCHES = 20
 """Maximum number of wrong host names from proxies that are reported on the terminal. Each one is reported once."""
+
+BODIES = 32
+"""Maximum number of requests of one participant whose bodies are received at the same time. The page sends one."""
 
 WRONG_PASSWORDS = 10
 """Maximum number of wrong passwords per minute and network address."""
@@ -160,6 +166,9 @@ class _StudyHandlers:
         self._by_participant = Limit(serve.requests_per_minute)
         self._starts = Limit(serve.starts_per_minute_address)
         self._passwords = Limit(WRONG_PASSWORDS)
+        self._bodies_of_address = AtOnce(serve.connections_per_address)
+        self._bodies_of_participant = AtOnce(BODIES)
+        self._log = ErrorLog()
         self._study = description(design, self._images, pilot=pilot)
         self._states = States(design, sessions, self._images, pilot=pilot)
         self.failures: Counter[str] = Counter()
@@ -203,22 +212,30 @@ class _StudyHandlers:
     # The study -----------------------------------------------------------------------------------------------
 
     async def study(self, request: Request) -> Response:
-        """Return the public description of the study as JSON."""
+        """Return the public description of the study as JSON, with the state of the participant whom the cookie
+        identifies, or null without a participant.
+        """
         self._by_address.check(address(request))
-        return JSONResponse(self._study)
+        async with self._sessions.held(self._token(request)) as session:
+            state = self._states.of(self._limited(session)) if session else None
+        return JSONResponse({**self._study, "state": state})
 
     async def start(self, request: Request) -> Response:
         """Start or resume a participation, and return the participant's state."""
         self._check_origin(request)
         self._by_address.check(address(request))
         self._starts.check(address(request))
-        start = read_start(parsed(await read_body(request, MAX_BODY)))
+        with self._bodies_of_address.counted(address(request)):
+            start = read_start(parsed(await read_body(request, MAX_BODY)))
         if start.list is not None and not self._pilot:
             raise HttpError(422, "only a pilot lets you choose the list. Remove `list` from the link")
         if start.list is not None and start.list not in {one.name for one in self._design.config.lists}:
             raise HttpError(422, f"the study does not have the list {start.list}. Correct `list` in the link")
         if start.prolific is None and self._design.config.serve.only_prolific and not self._pilot:
             raise HttpError(403, "this study requires a link from Prolific. Open the study from Prolific")
+        studies = self._design.config.serve.prolific_studies
+        if start.prolific is not None and studies and start.prolific.study not in studies:
+            raise HttpError(403, "the link is of another study on Prolific. Open the study from Prolific")
         try:
             device = None
             if self._design.config.record.device:
@@ -257,13 +274,25 @@ class _StudyHandlers:
         """Store the events in the request, and return the number of the last stored event."""
         self._check_origin(request)
         self._by_address.check(address(request))
+        # All limits come first, so that a request over a limit does not wait for its body.
         token = self._token(request)
-        if not self._sessions.knows(token):
+        participant = self._sessions.id_of(token)
+        if participant is None:
             raise HttpError(401, UNKNOWN_COOKIE)
-        contents = read_events(parsed(await read_body(request, MAX_BODY)))
-        async with self._sessions.held(token) as session:
-            appended = await self._sessions.append(self._limited(session), contents)
-            stage = session.progress.stage if session else None
+        self._by_participant.check(participant)
+        with (
+            self._bodies_of_address.counted(address(request)),
+            self._bodies_of_participant.counted(participant),
+        ):
+            contents = read_events(parsed(await read_body(request, MAX_BODY)))
+        appended = None
+        while appended is None:
+            async with self._sessions.held(token) as session:
+                if session is None:
+                    raise HttpError(401, UNKNOWN_COOKIE)
+                with suppress(OutdatedError):
+                    appended = await self._sessions.append(session, contents)
+                stage = session.progress.stage
         if appended.refused is not None:
             status = 409 if isinstance(appended.refused, ConflictError) else 422
             return self._failed(status, str(appended.refused), seq=appended.seq)
@@ -347,12 +376,12 @@ class _StudyHandlers:
 
     async def not_stored(self, request: Request, error: Exception) -> Response:
         """Return the response to a request whose events could not be stored. The browser must send them again."""
-        show(f"error: {error}", err=True)
+        self._log.print("not stored", str(error))
         return self._failed(503, "the data could not be stored. Try again", headers={"retry-after": "5"})
 
     async def unreadable(self, request: Request, error: OSError) -> Response:
         """Return the response to a request for an image whose file cannot be read."""
-        show(f"error: {error}", err=True)
+        self._log.print("unreadable", str(error))
         return await self.fault(request, error)
 
     async def fault(self, request: Request, error: Exception) -> Response:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
+from spotball_adapters.study.results.bonus import unpaid_rules
+from spotball_adapters.study.results.exclusion import exclusion_of
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.setup.texts import to_html
@@ -22,6 +24,8 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
         pilot: whether the study runs as a pilot.
     """
     config = design.config
+    exclusion = exclusion_of(config.exclusion)
+    unpaid = unpaid_rules(exclusion)
     n_images = max(len(study_list.images) + len(study_list.checks) for study_list in config.lists)
     example = None
     if design.example:
@@ -39,7 +43,15 @@ def description(design: StudyDesign, images: Images, *, pilot: bool) -> dict[str
         "texts": {name: to_html(getattr(config.texts, name)) for name in ("consent", "instructions", "explanation")},
         "explanation_letters": config.explanation_letters,
         "explanations": config.explanations,
-        "pay": {"base": config.pay.base, "bonus": f"{config.pay.bonus:.2f}", "currency": config.pay.currency},
+        "pay": {
+            "base": config.pay.base,
+            "bonus": f"{config.pay.bonus:.2f}",
+            "currency": config.pay.currency,
+            "min_seconds": exclusion.min_seconds if "fast" in unpaid else None,
+            "clock": "clock" in unpaid,
+            "checks": any(study_list.checks for study_list in config.lists),
+        },
+        "min_minutes": ceil(config.completion.min_minutes),
         "pilot": pilot,
         "records": config.record.model_dump(),
         "display": config.display.model_dump(),

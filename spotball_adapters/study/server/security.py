@@ -8,9 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import ipaddress
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spotball_core.service.web import HttpError
@@ -63,9 +66,50 @@ class Limit:
             raise HttpError(429, "too many requests. Wait and retry", retry_after=seconds)
 
 
+class AtOnce:
+    """Limit the number of requests of each client that the server receives at the same time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._n = Counter[object]()
+
+    @contextmanager
+    def counted(self, client: object) -> Iterator[None]:
+        """Count a request of this client until the end of the block. Raise HttpError (status 429) if the client already
+        has the maximum number of requests.
+        """
+        if self._n[client] >= self._most:
+            raise HttpError(429, "too many requests at the same time. Wait and retry", retry_after=1)
+        self._n[client] += 1
+        try:
+            yield
+        finally:
+            self._n[client] -= 1
+            if not self._n[client]:
+                del self._n[client]
+
+
+@lru_cache(maxsize=MANY)
+def network(host: str) -> str:
+    """Return the unit of network addresses for which requests and connections are counted: an IPv4 address, or the 64
+    bits of an IPv6 network, which usually belongs to one customer.
+
+    Examples:
+        >>> network("192.0.2.7"), network("::ffff:192.0.2.7"), network("2001:db8::1:7")
+        ('192.0.2.7', '192.0.2.7', '2001:db8::/64')
+    """
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(ip, ipaddress.IPv4Address):
+        return host
+    return str(ip.ipv4_mapped or ipaddress.IPv6Network((int(ip), 64), strict=False))
+
+
 def address(request: Request) -> str:
-    """Return the network address of the sender of a request, or "unknown" if the server does not know it."""
-    return request.client.host if request.client else "unknown"
+    """Return the `network` of the sender of a request, or "unknown" if the server does not know it."""
+    return network(request.client.host) if request.client else "unknown"
 
 
 def is_admin(headers: Headers, password: str) -> bool:

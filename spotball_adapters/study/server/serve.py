@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from spotball_adapters.study.server.public import PublicAddress, check_proxies, read_public_address
@@ -17,7 +19,7 @@ from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.setup.pilot import open_pilot
 from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import MissingExtraError
-from spotball_core.service.web import BACKLOG, listening, serve_until_ended, shown
+from spotball_core.service.web import listening, serve_until_ended, shown
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
@@ -117,7 +119,8 @@ def _avoid_long_pauses() -> None:
 
 
 def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.Config:
-    """Return the configuration of the web server, which logs no requests and does not name its software in responses.
+    """Return the configuration of the web server, which limits connections, logs no requests and does not name its
+    software in responses.
 
     Args:
         server: the study's server.
@@ -125,13 +128,19 @@ def configuration(server: StudyServer, proxies: Sequence[str] = ()) -> uvicorn.C
     """
     import uvicorn
 
+    from spotball_adapters.study.server.connections import LimitedConnection, OpenConnections, file_limit
+    from spotball_adapters.study.server.log import log_config
+
+    connections = OpenConnections(server.design.config.serve.connections_per_address, file_limit(), proxies)
     return uvicorn.Config(
         server.app,
+        http=cast("type[asyncio.Protocol]", partial(LimitedConnection, connections)),
         lifespan="off",
-        log_level="warning",
+        ws="none",
+        log_config=log_config(),
         access_log=False,
         server_header=False,
-        backlog=BACKLOG,
+        backlog=connections.backlog,
         timeout_keep_alive=KEEP_ALIVE,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
@@ -163,6 +172,8 @@ def serve(
         SpotballError: if the study cannot be opened; see `opened`.
         OptionError: if host and port are in use or invalid, or if `public_url` or an entry of `proxies` is invalid.
     """
+    from spotball_adapters.study.server.connections import raise_file_limit
+
     password = os.environ.get(PASSWORD)
     public, trusted = read_public_address(public_url) if public_url else None, check_proxies(proxies)
     with opened(folder, password=password, pilot=pilot, public=public) as server, listening(host, port) as at:
@@ -192,5 +203,6 @@ def serve(
                 tell(f"the study is not ready ({plural(n, 'problem')}). List them with `spotball study check {folder}`")
 
         _avoid_long_pauses()
+        raise_file_limit()
         serve_until_ended(configuration(server, trusted), at, ready)
     tell("the server has stopped; all answers are stored")

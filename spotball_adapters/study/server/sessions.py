@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
+import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -29,6 +31,7 @@ from spotball_adapters.study.store import (
     Participant,
     StudyReader,
     StudyStore,
+    deletion_mark,
     insert_events,
     insert_identity,
     insert_participant,
@@ -68,6 +71,10 @@ class NoParticipationError(Exception):
 
 class ConflictError(Exception):
     """An event's number or UUID conflicts with the stored events."""
+
+
+class OutdatedError(Exception):
+    """Another server process has stored events of the participant at the same time. Take the session again."""
 
 
 class Session:
@@ -127,6 +134,7 @@ class Sessions:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._draw_label = new_label or random_labels("")
+        self._secret = store.secret()
         self._clock = clock
         self._design, self._store, self._reader = design, store, reader
         self._writer = EventWriter(store.study)
@@ -152,7 +160,8 @@ class Sessions:
             device: device data to store for a new participant, or None to store no device data.
 
         Raises:
-            TakenPartError: if the person has already taken part in another session.
+            TakenPartError: if the person has already taken part in another session, or if the person's data was deleted
+                and the study refuses such people.
             NoParticipationError: if `start.resume` is true, but there is no participation to resume.
             FullError: if no new participant can begin, because every list has reached its quota.
         """
@@ -166,9 +175,9 @@ class Sessions:
             # The participant may have a new token.
             self._tokens.clear()
 
-    def knows(self, token: str | None) -> bool:
-        """Return whether a token belongs to a participant."""
-        return token is not None and self._id_of(hashed(token)) is not None
+    def id_of(self, token: str | None) -> int | None:
+        """Return the id of the participant to whom a token belongs, or None if it is unknown."""
+        return None if token is None else self._id_of(hashed(token))
 
     @asynccontextmanager
     async def held(self, token: str | None) -> AsyncIterator[Session | None]:
@@ -186,7 +195,7 @@ class Sessions:
         yield None
 
     def _of(self, token: str | None) -> Session | None:
-        identity = None if token is None else self._id_of(hashed(token))
+        identity = self.id_of(token)
         if identity is None:
             return None
         session = self._sessions.get(identity)
@@ -216,6 +225,9 @@ class Sessions:
         Args:
             session: the participant's session, with its lock held.
             contents: the events as parsed JSON; see `wire.read_event`.
+
+        Raises:
+            OutdatedError: if another server process has stored events of the participant at the same time.
         """
         progress, fresh, feedback = session.progress, list[Event](), None
         refused: Exception | None = None
@@ -235,9 +247,13 @@ class Sessions:
                 break
         if fresh:
             finished_at = progress.ended_at
-            identity = session.participant.id
+            identity, before = session.participant.id, fresh[0].seq - 1
 
             def job(connection: Connection) -> None:
+                if self._reader.shared:
+                    query = "SELECT coalesce(max(seq), 0) FROM events WHERE participant_id = ?"
+                    if connection.execute(query, (identity,)).fetchone()[0] != before:
+                        raise OutdatedError
                 insert_events(connection, identity, fresh)
                 connection.execute(
                     "UPDATE participants SET seen_at = ?, finished_at = ? WHERE id = ?",
@@ -268,6 +284,11 @@ class Sessions:
         answered = progress.answered.get(trial) if trial is not None and trial < 0 else None
         return self._design.item_type.feedback(answered.trial, answered.answer) if answered else None
 
+    def seconds_left(self, participant: Participant) -> float:
+        """Return the seconds until a participant who has finished may receive the completion code; 0 if they may."""
+        since = self._clock() - datetime.fromisoformat(participant.started_at)
+        return max(0.0, self._design.config.completion.min_minutes * 60 - since.total_seconds())
+
     def _now(self) -> str:
         return self._clock().isoformat(timespec="milliseconds")
 
@@ -276,9 +297,13 @@ class Sessions:
     def _start(self, connection: Connection, token: str | None, start: Start, device: Mapping[str, str] | None) -> str:
         own_label = token and self._label(connection, "token_hash", hashed(token))
         prolific = start.prolific
+        known = [candidate for candidate in (token, start.key and self._token_of(start.key)) if candidate]
+        self._refuse_deleted(connection, [*map(hashed, known), *([prolific.pid.encode()] if prolific else [])])
         if prolific is None:
-            if token and own_label and start.list in (None, self._list_of(connection, own_label)):
-                return token
+            for candidate in known:
+                label = self._label(connection, "token_hash", hashed(candidate))
+                if label and start.list in (None, self._list_of(connection, label)):
+                    return candidate
             return self._begin(connection, self._new_label(connection), start, device)
         query = "SELECT participant, study, session FROM identities WHERE platform = ? AND person = ?"
         identity = next(iter(self._store.identities_file.rows(query, PROLIFIC, prolific.pid)), None)
@@ -293,6 +318,20 @@ class Sessions:
         fresh = new_token()
         connection.execute("UPDATE participants SET token_hash = ? WHERE participant = ?", (hashed(fresh), label))
         return fresh
+
+    def _token_of(self, key: str) -> str:
+        """Return the token of the participation that a request with this key begins."""
+        mac = hmac.digest(self._secret, f"token {key}".encode(), "sha256")
+        return base64.urlsafe_b64encode(mac).rstrip(b"=").decode()
+
+    def _refuse_deleted(self, connection: Connection, values: Sequence[bytes]) -> None:
+        """Raise TakenPartError if any of the values belongs to a deleted person and the study refuses such people."""
+        if not self._design.config.serve.refuse_deleted:
+            return
+        for value in values:
+            mark = (deletion_mark(self._secret, value),)
+            if connection.execute("SELECT 1 FROM meta WHERE key = ?", mark).fetchone():
+                raise TakenPartError
 
     def _label(self, connection: Connection, column: str, value: object) -> str | None:
         rows = connection.execute(f"SELECT participant FROM participants WHERE {column} = ?", (value,))
@@ -310,7 +349,10 @@ class Sessions:
             with self._store.identities_file.transaction() as identities:
                 identity = Identity(label, PROLIFIC, prolific.pid, prolific.study, prolific.session)
                 insert_identity(identities, identity)
-        config, at, token = self._design.config, self._now(), new_token()
+        config, at = self._design.config, self._now()
+        token = self._token_of(start.key) if start.key else new_token()
+        if self._label(connection, "token_hash", hashed(token)):
+            token = new_token()
         seed = seed_of(config.seed, label)
         list_name = choose_list(places, seed)
         trials = self._design.trials(list_name, seed)
@@ -333,12 +375,21 @@ class Sessions:
     def _places(self, connection: Connection) -> dict[str, int]:
         """Return, by list, the number of participants who are active, or who finished and are not excluded. Lists that
         have reached their quota are omitted.
+
+        Before the first answer, a participant is active only briefly. Otherwise, a script that opens forged links would
+        hold all places.
         """
         config = self._design.config
-        silent_since = self._clock() - timedelta(minutes=config.serve.silent_minutes)
+        serve, now = config.serve, self._clock()
+        since = [
+            (now - timedelta(minutes=minutes)).isoformat(timespec="milliseconds")
+            for minutes in (min(serve.unanswered_minutes, serve.silent_minutes), serve.silent_minutes)
+        ]
         rows = connection.execute(
-            "SELECT id, list, finished_at IS NOT NULL FROM participants WHERE finished_at IS NOT NULL OR seen_at > ?",
-            (silent_since.isoformat(timespec="milliseconds"),),
+            "SELECT id, list, finished_at IS NOT NULL FROM participants WHERE finished_at IS NOT NULL OR seen_at > ? "
+            "OR (seen_at > ? AND EXISTS (SELECT 1 FROM events WHERE participant_id = id AND kind IN ('answer', "
+            "'choice')))",
+            since,
         )
         places = dict.fromkeys((study_list.name for study_list in config.lists), 0)
         for identity, list_name, finished in rows.fetchall():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from spotball_adapters.study.events import StudyTrial
@@ -36,6 +37,8 @@ class States:
         items = [self._item(trial, progress) for trial in session.participant.trials]
         ended, quiz = progress.stage in ENDS, self._design.config.quiz
         completion = self._design.config.completion.of(screened=progress.stage == "screened")
+        finished = progress.stage == "finished"
+        wait = ceil(self._sessions.seconds_left(session.participant)) if finished and completion else 0
         return {
             "participant": session.participant.participant,
             **({"list": session.participant.list} if self._pilot else {}),
@@ -57,8 +60,9 @@ class States:
                 "left": progress.attempts_left,
                 "passed": any(not attempt.wrong for attempt in progress.quiz),
             },
-            "completion": (completion or None) if ended else None,
-            "debriefing": self._debriefing if progress.stage == "finished" else None,
+            "completion": (completion or None) if ended and not wait else None,
+            "wait": wait,
+            "debriefing": self._debriefing if finished else None,
         }
 
     def _item(self, trial: StudyTrial, progress: ParticipantProgress) -> dict[str, Any]:

@@ -30,6 +30,10 @@ Length = Annotated[float, Field(strict=True, ge=0, le=10**6)]
 Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**9)]
 Id = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
+Uuid = Annotated[
+    str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+]
+
 
 def _clean(text: object) -> object:
     # A browser that truncates a text may cut a surrogate pair in half.
@@ -58,6 +62,8 @@ class Start(Record):
         consent: always true: the participant consents.
         prolific: the IDs in the link from Prolific, or None for another link.
         viewport: size of the browser's window; see `Viewport`.
+        key: a random UUID from the page. A second request with the same key resumes the participation that the first
+            one began, so that a lost response does not begin two participations.
         resume: whether the request may only resume an earlier participation, not start a new one.
         language: the browser's language, such as de-AT.
         touch: whether the device has a touch screen.
@@ -67,6 +73,7 @@ class Start(Record):
     consent: Literal[True]
     prolific: Prolific | None = None
     viewport: tuple[Length, Length, Length]
+    key: Uuid | None = None
     resume: Annotated[bool, Field(strict=True)] = False
     language: Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9-]{1,35}$")] | None = None
     touch: Annotated[bool, Field(strict=True)] | None = None
@@ -187,9 +194,7 @@ class SentEvent(Record):
     """An event in a browser's request; for the fields, see `Event`."""
 
     seq: Annotated[int, Field(strict=True, ge=1, le=10**6)]
-    event: Annotated[
-        str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
-    ]
+    event: Uuid
     kind: Kind
     trial: Annotated[int, Field(strict=True, ge=-(10**6), le=10**6)] | None = None
     value: dict[str, Any]

@@ -42,6 +42,7 @@ def problems(design: StudyDesign) -> Iterator[str]:
     fields = {f"texts.{name}": text for name, text in config.texts.model_dump().items()}
     fields |= {"title": config.title, "pay.base": config.pay.base, "completion.url": config.completion.url or ""}
     fields |= {"completion.screened_url": config.completion.screened_url or ""}
+    fields |= {"serve.prolific_studies": " ".join(config.serve.prolific_studies)}
     fields |= {
         f"questionnaires.{number} ({questionnaire.name})": questionnaire.model_dump_json()
         for number, questionnaire in enumerate(config.questionnaires, start=1)

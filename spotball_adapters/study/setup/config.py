@@ -144,12 +144,15 @@ class CompletionConfig(Record):
     Attributes:
         url: the address for participants who finish.
         code: the completion code for participants who finish.
+        min_minutes: minimum number of minutes from consent until participants who finish receive the address or the
+            code. The page states it, and tells participants who finish earlier when to expect it.
         screened_url: the address for participants who fail the comprehension quiz.
         screened_code: the completion code for participants who fail the comprehension quiz.
     """
 
     url: Url | None = None
     code: Words | None = None
+    min_minutes: NonNegativeFloat = 0.0
     screened_url: Url | None = None
     screened_code: Words | None = None
 
@@ -236,18 +239,28 @@ class ServeConfig(Record):
     Attributes:
         silent_minutes: minutes without events after which an unfinished participant is no longer counted when a new
             participant is assigned to the list with the fewest participants.
+        unanswered_minutes: the same for a participant who has not answered any image yet.
         requests_per_minute: maximum number of requests per minute and participant.
         requests_per_minute_address: maximum number of requests per minute and network address. A whole lab may share
             one address.
         starts_per_minute_address: maximum number of new participations per minute and network address.
+        connections_per_address: maximum number of simultaneous connections per network address. If an address opens
+            more, its oldest idle connections are closed.
         only_prolific: whether to reject participants who do not come from a link with IDs from Prolific.
+        prolific_studies: Prolific's IDs of the studies (STUDY_ID) whose links are accepted; empty to accept all.
+        refuse_deleted: whether a person whose data was deleted may not take part again. To recognize the person, a
+            deletion then keeps keyed hashes of the Prolific ID and of the browser's token.
     """
 
     silent_minutes: PositiveFloat = 30.0
+    unanswered_minutes: PositiveFloat = 2.0
     requests_per_minute: PositiveInt = 600
     requests_per_minute_address: PositiveInt = 12_000
     starts_per_minute_address: PositiveInt = 120
+    connections_per_address: PositiveInt = 512
     only_prolific: bool = False
+    prolific_studies: tuple[Words, ...] = ()
+    refuse_deleted: bool = False
 
 
 class StudyConfig(Record):

@@ -13,6 +13,7 @@ import { t } from "./texts.js";
 import { Trial } from "./trial.js";
 
 const PERSON = `spotball:person:${location.pathname}`; // One host may serve several studies.
+const KEY = `spotball:key:${location.pathname}`;
 const NOTICE_AFTER = 1500; // milliseconds after which a slow request is announced
 const AGAIN = { label: t("Reload"), on: () => location.reload() };
 const CONTINUE = { label: t("Continue here"), on: async () => { if (await takeOver(left)) await refresh(); } };
@@ -65,7 +66,7 @@ async function asked(request) {
 
 async function open() {
   const slow = setTimeout(() => saving(t("Loading …")), NOTICE_AFTER);
-  const [described, state] = await Promise.all([asked(() => get("api/study")), asked(() => get("api/state"))]);
+  const described = await asked(() => get("api/study"));
   clearTimeout(slow);
   saving("");
   if (!described.ok) return failed(described);
@@ -73,8 +74,9 @@ async function open() {
   document.title = study.title;
   byId("pilot").hidden = !study.pilot;
   gate = new Gate(study.display, (on) => record("fullscreen", progress.trial, { on }, 0));
-  const isOther = person.isAnother() || (wanted && wanted !== state.body.list);
-  if (state.ok && !isOther) return enter(state.body);
+  const { state } = study;
+  const isOther = person.isAnother() || (wanted && wanted !== state?.list);
+  if (state && !isOther) return enter(state);
   if (person.isSame()) return recover();
   return screens.consent(study, start);
 }
@@ -83,6 +85,13 @@ const begin = (more = {}) =>
   asked(() => post("api/start", {
     consent: true, prolific: fromLink(), viewport: viewport(), ...(wanted ? { list: wanted } : {}), ...(study.records.device ? device() : {}), ...more,
   }));
+
+/** Return the key of the next start, which stays the same until a start succeeds, also if the page is loaded again. */
+function startKey() {
+  const key = stored(() => sessionStorage.getItem(KEY)) ?? uuid();
+  stored(() => sessionStorage.setItem(KEY, key));
+  return key;
+}
 
 const device = () => ({ language: navigator.language || null, touch: navigator.maxTouchPoints > 1 });
 
@@ -97,10 +106,12 @@ async function recover() {
 async function start() {
   // Call this immediately, because browsers allow it only during the click.
   const filled = fill(study.display);
-  const answer = await begin();
+  const key = startKey();
+  const answer = await begin({ key });
   await filled;
   if (!answer.ok) gate.end();
   if (answer.ok) {
+    stored(() => sessionStorage.removeItem(KEY));
     person.remember();
     return enter(answer.body);
   }
@@ -333,6 +344,7 @@ async function finish() {
   release();
   gate.end();
   byId("bar").hidden = true;
+  if (state.body.wait) setTimeout(() => void finish(), 1000 * (state.body.wait + 1));
   return state.body.stage === "screened" ? screens.screened(state.body) : screens.finished(state.body);
 }
 

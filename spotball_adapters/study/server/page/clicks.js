@@ -26,6 +26,8 @@ export function rowName(row) {
   return name;
 }
 
+/** Return the number of characters of the longest label. */
+const lettersOf = ({ rows, cols }) => rowName(rows).length + String(cols).length;
 const labelOf = ([row, col]) => `${rowName(row)}${col}`;
 const spoken = ([row, col]) => t("row {row}, column {column}", { row: rowName(row), column: col });
 const both = (items) => (items.length > 1
@@ -178,12 +180,13 @@ export class ClicksView {
       el("p", { class: "keys" }, ...nodes("{arrows} move, {enter} chooses and confirms, {backspace} undoes", {
         arrows: el("kbd", {}, t("Arrows")), enter: el("kbd", {}, t("Enter")), backspace: el("kbd", {}, t("Backspace")),
       })));
+    this.panel.style.setProperty("--letters", lettersOf(this.item));
   }
 
   /** Return the size of labels in cells of this image; 0 if they do not fit. */
   #size(width, height) {
     const { rows, cols } = this.item;
-    const letters = rowName(rows).length + String(cols).length, wide = width / cols, high = height / rows;
+    const letters = lettersOf(this.item), wide = width / cols, high = height / rows;
     const wanted = Math.max(WANTED, (WANTED * height) / 360);
     const fits = Math.min(wanted, (ACROSS * wide) / (WIDE * letters), (DOWN * high) / 0.75);
     const size = Math.max(fits, Math.min(SHARE * Math.min(wide, high), wanted));

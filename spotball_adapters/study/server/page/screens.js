@@ -2,7 +2,7 @@
 
 import { obstacle, terms as displayTerms } from "./display.js";
 import { button, el, prose, say, show } from "./dom.js";
-import { plural, t } from "./texts.js";
+import { nodes, plural, t } from "./texts.js";
 
 export function consent(study, agreed) {
   const box = el("input", { type: "checkbox", id: "agree" });
@@ -29,6 +29,11 @@ export function consent(study, agreed) {
   ];
   const terms = [
     t("Pay: {pay}.", { pay: study.pay.base }), ...extras(study), ...asked(study), ...displayTerms(study.display),
+    ...(study.min_minutes ? [plural(
+      "You can complete the study one minute after you begin, at the earliest.",
+      "You can complete the study {n} minutes after you begin, at the earliest.",
+      study.min_minutes,
+    )] : []),
     ...(study.records.mouse ? [t("The movements of your mouse over the images are recorded.")] : []),
   ];
   show(
@@ -45,9 +50,15 @@ export function consent(study, agreed) {
 /** Return the texts about the bonus and written explanations. */
 function extras({ pay, explanations, task }) {
   const most = { bonus: pay.bonus, currency: pay.currency };
-  const bonus = task === "clicks"
-    ? t("Bonus: up to {bonus} {currency}. You get this amount times the share of your clicks that hit the ball.", most)
-    : t("Bonus: up to {bonus} {currency}. You get this amount times the share of your answers that are correct.", most);
+  const seconds = pay.min_seconds?.toLocaleString(document.documentElement.lang);
+  const bonus = [
+    task === "clicks"
+      ? t("Bonus: up to {bonus} {currency}. You get this amount times the share of your clicks that hit the ball.", most)
+      : t("Bonus: up to {bonus} {currency}. You get this amount times the share of your answers that are correct.", most),
+    pay.checks ? t("Practice images and check images, whose answer is obvious, do not count.") : t("Practice images do not count."),
+    ...(seconds ? [t("You get no bonus if your median or mean time per image is below {seconds} s.", { seconds })] : []),
+    ...(pay.clock ? [t("You get no bonus if your browser reports more time than has passed.")] : []),
+  ].join(" ");
   const written = plural(
     "For one image, you are also asked to explain your answer in writing.",
     "For {n} images, you are also asked to explain your answer in writing.",
@@ -79,7 +90,13 @@ export const attemptsLeft = (left) => plural(
   "Not all answers were correct. You have one attempt left.", "Not all answers were correct. You have {n} attempts left.", left,
 );
 
-export function instructions(study, { practice, quiz }, read) {
+/** Return the text about the participant's label. */
+const label = (participant) => el("p", { class: "quiet" }, ...nodes(
+  "Your label in this study is {label}. To have your answers deleted, send this label to the researchers.",
+  { label: el("b", {}, participant) },
+));
+
+export function instructions(study, { participant, practice, quiz }, read) {
   const failed = quiz && quiz.attempts > 0 && !quiz.passed;
   const note = failed && el("p", { class: "note" }, t("Not all answers were correct. Please read the instructions again."));
   const next = study.quiz && !quiz.passed ? t("Continue") : practice.length ? t("Try it") : t("Start");
@@ -99,22 +116,23 @@ export function instructions(study, { practice, quiz }, read) {
     el("ul", { class: "terms" }, ...extras(study).map((term) => el("li", {}, term))),
     example,
     el("div", { class: "buttons" }, button(next, read, { class: "main" })),
+    label(participant),
   );
 }
 
-export function finished({ completion, debriefing }) {
-  ended(t("Thank you. You are done."), t("All your answers are saved."), completion, debriefing);
+export function finished(state) {
+  ended(t("Thank you. You are done."), t("All your answers are saved."), state);
 }
 
-export function screened({ completion }) {
+export function screened(state) {
   ended(
     t("Thank you for your interest."),
     t("Not all answers about the instructions were correct, so your participation ends here."),
-    completion,
+    state,
   );
 }
 
-function ended(title, saved, completion, debriefing = null) {
+function ended(title, saved, { participant, completion, wait, debriefing }) {
   const parts = [el("h1", {}, title)];
   if (completion?.url && /^https?:/.test(completion.url)) {
     const prolific = /(^|\.)prolific\.com$/.test(new URL(completion.url).hostname);
@@ -130,9 +148,14 @@ function ended(title, saved, completion, debriefing = null) {
     });
     parts.push(el("p", {}, `${saved} ${t("Your completion code:")}`), el("div", { class: "buttons" }, code,
       navigator.clipboard ? copy : null));
+  } else if (wait) {
+    const at = new Date(Date.now() + 1000 * wait);
+    const time = at.toLocaleTimeString(document.documentElement.lang, { hour: "numeric", minute: "2-digit", second: "2-digit" });
+    const early = t("You were faster than the minimum time of this study. Please keep this page open: at {time}, it shows how to complete the study.", { time });
+    parts.push(el("p", {}, `${saved} ${early}`));
   } else parts.push(el("p", {}, `${saved} ${t("You can close this page now.")}`));
   if (debriefing) parts.push(prose(debriefing, { class: "prose debriefing" }));
-  show(...parts);
+  show(...parts, label(participant));
 }
 
 /** Return a page with one message, and a button if an action is possible. */

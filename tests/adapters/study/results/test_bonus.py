@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given as over, strategies as st
 
-from spotball_adapters.study.results.bonus import amount, bonuses, write_bonuses
+from spotball_adapters.study.results.bonus import amount, bonuses, unpaid_rules, write_bonuses
+from spotball_adapters.study.results.exclusion import exclusion_of
 from spotball_adapters.study.results.participations import GivenAnswer
+from spotball_adapters.study.server.description import description
+from spotball_adapters.study.server.images import Images
+from spotball_adapters.study.setup.config import ExclusionConfig
+from spotball_adapters.study.setup.design import load
+from tests.adapters.study.made import study
 from tests.adapters.study.stored import given, person
 
 
@@ -43,6 +51,29 @@ def test_bonus_amount_is_rounded_down_to_whole_cents(right: int, wrong: int, cen
     if right + wrong:
         assert 0 <= cents * right - in_cents * (right + wrong) < right + wrong
     assert Decimal(0) <= paid <= most
+
+
+@pytest.mark.parametrize(
+    ("rules", "stated"),
+    [
+        ({"min_seconds_per_image": 1.5, "also": ("clock",)}, (1.5, True)),
+        ({"min_seconds_per_image": 1.5}, (1.5, False)),
+        ({"also": ("clock", "patterned")}, (None, True)),
+        ({"checks": "all", "same_cell": True}, (None, False)),
+    ],
+)
+def test_page_states_exactly_the_rules_that_cost_the_bonus(
+    tmp_path: Path, rules: dict[str, Any], stated: tuple[float | None, bool]
+) -> None:
+    design = load(study(tmp_path, images=2))
+    exclusion = ExclusionConfig(**rules)
+    design = replace(design, config=design.config.model_copy(update={"exclusion": exclusion}))
+    pay = description(design, Images({}, (), b""), pilot=False)["pay"]
+    assert (pay["min_seconds"], pay["clock"]) == stated
+    assert pay["checks"] is True
+    assert {"fast": stated[0] is not None, "clock": stated[1]} == {
+        rule: rule in unpaid_rules(exclusion_of(exclusion)) for rule in ("fast", "clock")
+    }
 
 
 def test_bonus_file_lists_only_platform_participants_with_a_bonus_and_is_readable_only_by_its_owner(

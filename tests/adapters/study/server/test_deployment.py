@@ -7,19 +7,21 @@ import shutil
 import socket
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from spotball_adapters.study.server.connections import raise_file_limit
 from spotball_adapters.study.server.public import check_proxies, read_public_address
 from spotball_core.errors import OptionError
 from spotball_core.service.web import listening
 from tests.adapters.run_process import here
-from tests.adapters.study.made import START, Person, running, serve_line, study
+from tests.adapters.study.made import START, Person, running, serve_line, serving, study
+from tests.adapters.study.server.test_connections import incomplete, limit_files
 from tests.browsing import free_port
 from tests.conftest import ROOT
 from tests.failures import codes, raises
@@ -105,21 +107,84 @@ def caddy(folder: Path, upstream: str) -> Iterator[str]:
     if program is None:
         pytest.skip("needs Caddy in the PATH, or named by $SPOTBALL_CADDY")
     https, http = free_port(), free_port()
-    options = f"{{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port {http}\n\thttps_port {https}\n}}\n"
+    options = f"\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\thttp_port {http}\n\thttps_port {https}\n"
     config = folder / "Caddyfile"
-    config.write_text(options + (DEPLOY / "Caddyfile").read_text(encoding="utf-8"), encoding="utf-8")
+    head, brace, rest = (DEPLOY / "Caddyfile").read_text(encoding="utf-8").partition("{\n")
+    config.write_text(f"{head}{brace}{options}{rest}", encoding="utf-8")
     address = f"https://localhost:{https}"
     env = {**os.environ, "STUDY_DOMAIN": address, "STUDY_SERVER": upstream, "HOME": str(folder)}
     env |= {"XDG_DATA_HOME": str(folder / "data"), "XDG_CONFIG_HOME": str(folder / "config")}
-    log = folder / "caddy.log"
-    line = [program, "run", "--config", str(config), "--adapter", "caddyfile"]
+    with proxy_process(folder, [program, "run", "--config", str(config), "--adapter", "caddyfile"], address, env):
+        yield address
+
+
+@contextmanager
+def nginx(folder: Path, upstream: str) -> Iterator[str]:
+    """Run a real nginx with nginx.conf of deploy/ and a certificate made for the test; yield its address."""
+    program, openssl = os.environ.get("SPOTBALL_NGINX") or shutil.which("nginx"), shutil.which("openssl")
+    if program is None or openssl is None:
+        pytest.skip("needs openssl, and nginx in the PATH or named by $SPOTBALL_NGINX")
+    line = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([*line, "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+    port, site = free_port(), (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    for before, after in {
+        "listen 443": f"listen {port}",
+        "/etc/letsencrypt/live/study.example.org/fullchain.pem": f"{folder}/cert.pem",
+        "/etc/letsencrypt/live/study.example.org/privkey.pem": f"{folder}/key.pem",
+        "127.0.0.1:8000": upstream,
+    }.items():
+        assert before in site
+        site = site.replace(before, after)
+    paths = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    whole = f"pid {folder}/pid;\nevents {{ worker_connections 4096; }}\nhttp {{ access_log off;\n{paths}{site}}}\n"
+    (folder / "nginx.conf").write_text(whole, encoding="utf-8")
+    line = [program, "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+    with proxy_process(folder, line, f"https://localhost:{port}"):
+        yield f"https://localhost:{port}"
+
+
+@contextmanager
+def proxy_process(folder: Path, line: list[str], address: str, env: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Run a proxy until the end of the block, which begins as soon as it answers."""
+    log = folder / "proxy.log"
     with log.open("wb") as file, subprocess.Popen(line, env=env, stdout=file, stderr=file) as child:
         try:
             until(lambda: child.poll() is not None or is_up(address))
             assert child.poll() is None, log.read_text()
-            yield address
+            yield
         finally:
             child.terminate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [caddy, nginx])
+def test_1300_incomplete_requests_do_not_stop_the_study_behind_a_proxy(
+    tmp_path: Path, proxy: Callable[[Path, str], AbstractContextManager[str]]
+) -> None:
+    raise_file_limit()
+    folder = study(tmp_path, images=2, checks=1)
+    context = ssl._create_unverified_context()
+    with (
+        serving(folder, "--proxy", "127.0.0.1", preexec_fn=limit_files) as (url, child),
+        proxy(tmp_path, url.removeprefix("http://")) as address,
+        httpx.Client(base_url=address, verify=False, timeout=30) as client,
+        ExitStack() as stack,
+    ):
+        part = incomplete(Person(client).begin())
+        port = int(address.rpartition(":")[2])
+        for _ in range(1300):
+            plain = stack.enter_context(socket.create_connection(("127.0.0.1", port), 60))
+            secure = stack.enter_context(context.wrap_socket(plain, server_hostname="localhost"))
+            secure.sendall(part)
+        transport = httpx.HTTPTransport(verify=False, local_address="127.0.0.2")
+        with httpx.Client(base_url=address, transport=transport, timeout=30) as other:
+            Person(other).whole()
+        child.terminate()
+        _, stderr = child.communicate(timeout=60)
+    assert stderr.count("\n") <= 5
+    assert "Traceback" not in stderr
 
 
 @pytest.mark.slow

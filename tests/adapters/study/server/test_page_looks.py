@@ -97,6 +97,30 @@ def test_every_screen_fits_the_window(tmp_path: Path, visit: Visit, size: str) -
     screens(visitor, look)
 
 
+@pytest.mark.parametrize("size", [{"width": 640, "height": 400}, {"width": 640, "height": 360}, *SIZES.values()])
+def test_labels_of_chosen_cells_are_on_one_line(tmp_path: Path, visit: Visit, size: dict[str, int]) -> None:
+    visitor = visit(clicks_study(tmp_path), viewport=size)
+    visitor.try_it()
+    visitor.click((1, 10), (6, 10), (4, 10))
+    for label in visitor.page.locator(".slots span").all():
+        lines = "node => { const range = document.createRange(); range.selectNodeContents(node);"
+        assert label.evaluate(f"{lines} return range.getClientRects().length; }}") == 1
+        inner, outer = box(label), box(label.locator(".."))
+        assert outer["x"] <= inner["x"]
+        assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+
+
+def test_first_load_reports_nothing_in_the_console(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(clicks_study(tmp_path))
+    said: list[str] = []
+    page = visitor.context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("response", lambda answer: said.append(answer.url) if answer.status >= 400 else None)
+    page.goto(visitor.address)
+    expect(page.get_by_role("checkbox")).to_be_visible()
+    assert said == []
+
+
 @pytest.mark.parametrize("size", ["small phone", "laptop"])
 def test_layout_does_not_shift_while_pictures_load_or_after_clicks(tmp_path: Path, visit: Visit, size: str) -> None:
     visitor = visit(clicks_study(tmp_path), viewport=SIZES[size])

@@ -63,6 +63,38 @@ def test_page_reopened_after_its_tab_was_closed_offline_resumes_with_unsent_answ
     assert len(progress.answers) == 1
 
 
+@pytest.mark.parametrize("reload", [False, True])
+def test_lost_response_to_the_start_does_not_begin_a_second_participation(visitor: Visitor, reload: bool) -> None:
+    lost: list[int] = []
+
+    def lose(route: Route) -> None:
+        lost.append(route.fetch().status)
+        route.abort()
+
+    visitor.page.route("**/api/start", lose, times=1)
+    visitor.agree()
+    visitor.until("document.getElementById('saving').textContent !== ''")
+    if reload:
+        visitor.context.clear_cookies()
+        visitor.page.reload()
+        visitor.agree()
+    visitor.heading("Instructions")
+    assert lost == [200]
+    assert len(stored(visitor.folder)) == 1
+
+
+def test_last_page_shows_the_label_and_the_code_after_the_minimum_time(tmp_path: Path, visit: Visit) -> None:
+    visitor = visit(clicks_study(tmp_path, **{"min_minutes = 0": "min_minutes = 0.7"}))
+    visitor.practice()
+    visitor.finish()
+    label = stored(visitor.folder)[0][0].participant
+    expect(visitor.page.locator("main")).to_contain_text(label)
+    link = visitor.page.get_by_role("link")
+    expect(link).to_have_count(0)
+    expect(link).to_have_count(1, timeout=60_000)
+    expect(visitor.page.locator("main")).to_contain_text(label)
+
+
 @pytest.mark.parametrize("way", ["reload", "back", "closed"])
 def test_participant_resumes_after_leaving_the_page(visitor: Visitor, way: str) -> None:
     def away() -> None:

@@ -50,11 +50,11 @@ def test_pilot_is_served_exported_and_deleted_separately_from_the_study(tmp_path
     assert rows["reasoning"].drop_nulls().to_list() == ["They all look there."] * 2
     assert rows["participant"].str.starts_with("pilot-").all()
     assert "took part" in here("study", "status", str(folder), "--pilot").stdout
-    assert command("delete", folder, "--pilot") == "deleted the data of all pilots: 3 participants\n"
+    assert command("delete", folder, "--pilot", "--yes") == "deleted the data of all pilots: 3 participants\n"
     assert [path.name for path in folder.iterdir() if path.name.startswith("pilot")] == []
     with reading(folder) as reader:
         assert len(reader.participants()) == 1
-    for arguments in (("delete", folder, "--pilot"), ("status", folder, "--pilot")):
+    for arguments in (("delete", folder, "--pilot", "--yes"), ("status", folder, "--pilot")):
         with raises(OptionError, "wrong-folder"):
             command(*arguments)
 
@@ -88,7 +88,7 @@ def test_list_in_the_link_is_accepted_only_in_a_pilot(tmp_path: Path) -> None:
 def test_delete_of_a_pilot_in_use_is_an_error(tmp_path: Path) -> None:
     folder = study(tmp_path, images=2)
     with opened(folder, pilot=True), raises(OptionError, "in-use"):
-        command("delete", folder, "--pilot")
+        command("delete", folder, "--pilot", "--yes")
     assert (folder / "pilot-1").is_dir()
 
 
@@ -150,7 +150,7 @@ def test_each_simulation_uses_a_separate_pilot(tmp_path: Path) -> None:
         person.whole()
     with reading(folder / "pilot-3") as reader:
         assert [one.participant.startswith("pilot-") for one in reader.participants()] == [True]
-    assert command("delete", folder, "--pilot") == "deleted the data of all pilots: 3 participants\n"
+    assert command("delete", folder, "--pilot", "--yes") == "deleted the data of all pilots: 3 participants\n"
 
 
 def test_simulation_finishes_with_questionnaires_quiz_and_rate_limits(tmp_path: Path) -> None:

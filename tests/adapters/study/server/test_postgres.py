@@ -19,7 +19,7 @@ from spotball_adapters.study.store import StudyStore, reading
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.study.asked import QUESTIONNAIRES, QUIZ, add
-from tests.adapters.study.made import Person, change, middle, people, running, sent, study
+from tests.adapters.study.made import Json, Person, change, middle, people, running, sent, study
 from tests.adapters.study.postgres import postgres_server, use_postgres
 from tests.adapters.study.stored import command, simulate
 from tests.failures import raises
@@ -113,6 +113,31 @@ def test_three_servers_at_once_keep_the_quota_and_store_clicks_sent_twice_only_o
             events = reader.events(one.id)
             assert [event.event for event in events[1:]] == acknowledged[one.participant]
             assert one.finished_at is not None
+
+
+def test_same_event_at_two_servers_at_the_same_time_is_stored_once_without_an_error(
+    tmp_path: Path, server: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = in_postgres(study(tmp_path, images=2, checks=1), server)
+    gate = threading.Barrier(2)
+
+    def post(url: str, cookies: httpx.Cookies, event: Json) -> tuple[int, Json]:
+        with httpx.Client(base_url=url, cookies=cookies) as client:
+            gate.wait(60)
+            answer = client.post("/api/events", json={"events": [event]})
+            return answer.status_code, answer.json()
+
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        urls = [stack.enter_context(running(folder)) for _ in range(2)]
+        person = Person(stack.enter_context(httpx.Client(base_url=urls[0])))
+        person.start()
+        person.do("stage", stage="instructions")
+        person.do("shown", -1)
+        for number in range(40):
+            event = sent(4 + number, "undo" if number % 2 else "click", -1, **({} if number % 2 else middle(1, 1)))
+            told = list(pool.map(post, urls, [person.client.cookies] * 2, [event] * 2))
+            assert told == [(200, {"seq": 4 + number, "stage": "practice"})] * 2
+    assert capfd.readouterr().err == ""
 
 
 def test_pilot_in_postgres_is_separate_and_can_be_deleted(tmp_path: Path, server: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from spotball_adapters.study.progress import replay
+from spotball_adapters.study.results.deletion import delete
 from spotball_adapters.study.server import sessions
 from spotball_adapters.study.setup.config import CONFIG, read_config
 from spotball_adapters.study.setup.design import load
@@ -245,6 +247,33 @@ class TestProlific:
             assert nobody.start().status_code == 403
             assert one.start().status_code == 200
 
+    def test_link_of_another_study_on_prolific_is_rejected(self, tmp_path: Path) -> None:
+        text = '# prolific_studies = ["XXXXXXXX"]'
+        folder = study(tmp_path, changes={text: 'prolific_studies = ["s1", "s2"]'})
+        with people(folder, prolific("p1", study="x"), prolific("p1"), prolific("p2", study="s2"), None) as persons:
+            assert [person.start().status_code for person in persons] == [403, 200, 200, 200]
+        with reading(folder) as reader:
+            assert sorted(one.study for one in reader.identities()) == ["s1", "s2"]
+
+    @pytest.mark.parametrize("ids", [prolific(), None])
+    @pytest.mark.parametrize("refuses", [True, False])
+    def test_deleted_person_is_refused_if_the_study_says_so(
+        self, folder: Path, ids: Json | None, refuses: bool
+    ) -> None:
+        if refuses:
+            change(folder, {"refuse_deleted = false": "refuse_deleted = true"})
+        with people(folder, ids, ids) as (one, other):
+            label = one.start().json()["participant"]
+            if ids is None:
+                other.start()
+        assert delete(folder, participant=label, remember=refuses).participant == label
+        with running(folder) as url, httpx.Client(base_url=url, cookies=one.client.cookies) as client:
+            assert Person(client, prolific=ids).start().status_code == (409 if refuses else 200)
+            assert client.get("/api/study").status_code == 200
+        # Others may still begin.
+        with people(folder, prolific("p2"), None) as persons:
+            assert [person.start().status_code for person in persons] == [200, 200]
+
     def test_identity_without_a_participant_after_a_crash_is_reused(self, folder: Path) -> None:
         with people(folder, prolific()) as (one,):
             label = one.start().json()["participant"]
@@ -257,6 +286,49 @@ class TestProlific:
         with reading(folder) as reader:
             assert [one.participant for one in reader.participants()] == [label]
             assert [one.session for one in reader.identities()] == ["v3"]
+
+
+class TestLostResponses:
+    def test_start_with_the_same_key_resumes_without_a_cookie(self, folder: Path) -> None:
+        keys = [str(uuid.uuid4()) for _ in range(2)]
+        labels = []
+        for _ in range(2):  # The server is restarted in between.
+            with running(folder) as url:
+                for key in (keys[0], keys[0], keys[1], None):
+                    answer = httpx.post(f"{url}/api/start", json={**START, "key": key})
+                    labels.append(answer.json()["participant"])
+                    # The cookie of each response works.
+                    assert httpx.get(f"{url}/api/state", cookies=answer.cookies).json()["participant"] == labels[-1]
+        a, b, c, d = labels[0], labels[2], labels[3], labels[7]
+        assert labels == [a, a, b, c, a, a, b, d]
+        assert len({a, b, c, d}) == 4
+
+    @pytest.mark.parametrize("key", ["", "1", "AFD1D6B2-A153-4556-9817-D3ED6CE590D2", 5])
+    def test_malformed_key_is_rejected(self, one: Person, key: object) -> None:
+        assert one.client.post("/api/start", json={**START, "key": key}).status_code == 422
+
+    def test_study_page_receives_the_state_of_a_known_participant_and_null_without_one(self, one: Person) -> None:
+        assert one.client.get("/api/study").json()["state"] is None
+        one.start()
+        assert one.client.get("/api/study").json()["state"] == one.reload()
+
+
+class TestMinimumTime:
+    def test_completion_code_is_sent_only_after_the_minimum_time(self, tmp_path: Path) -> None:
+        changes = {"min_minutes = 0": "min_minutes = 10", '# code = "XXXXXXXX"': 'code = "THE-CODE-123"'}
+        folder = study(tmp_path, images=2, changes=changes)
+        with people(folder, None) as (person,):
+            assert person.client.get("/api/study").json()["min_minutes"] == 10
+            person.whole()
+            state = person.reload()
+            assert (state["stage"], state["completion"]) == ("finished", None)
+            assert 0 < state["wait"] <= 600
+            assert "THE-CODE" not in person.client.get("/api/study").text
+        with StudyStore(folder) as store, store.study.transaction() as connection:
+            connection.execute("UPDATE participants SET started_at = '2000-01-01T00:00:00.000+00:00'")
+        with running(folder) as url, httpx.Client(base_url=url, cookies=person.client.cookies) as client:
+            state = client.get("/api/state").json()
+        assert (state["completion"], state["wait"]) == ({"code": "THE-CODE-123"}, 0)
 
 
 class TestEventsStoredOnce:
@@ -358,6 +430,18 @@ class TestListBalance:
             for person in persons:
                 person.start()
         assert self.balance(three) == {"a": 4, "b": 2, "c": 2}
+
+    def test_participants_without_an_answer_hold_their_place_only_briefly(self, tmp_path: Path) -> None:
+        folder = study(tmp_path, images=2, checks=1, changes={"per_list = 0": "per_list = 2"})
+        with people(folder, prolific("a"), prolific("b"), prolific("c")) as (forged, answering, third):
+            forged.start()
+            answering.begin()
+            assert third.start().status_code == 410
+        with StudyStore(folder) as store, store.study.transaction() as connection:
+            ago = "strftime('%Y-%m-%dT%H:%M:%S.000+00:00', 'now', '-3 minutes')"
+            connection.execute(f"UPDATE participants SET seen_at = {ago}")
+        with people(folder, prolific("c"), prolific("d")) as persons:
+            assert [person.start().status_code for person in persons] == [200, 410]
 
     @pytest.mark.slow
     def test_returning_participant_updates_the_time_last_seen(self, three: Path) -> None:

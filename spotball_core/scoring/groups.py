@@ -78,6 +78,7 @@ class Scoring:
         self.table: pl.DataFrame = self._located()
         self.groups: list[Group] = self._grouped()
         self.reference: frozenset[int] = self._answered_by(policy.reference)
+        self._noise: dict[object, FloatArray] = {}
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
@@ -299,7 +300,7 @@ class Scoring:
             people=None,
         )
         policy = self.policy.model_copy(update={"bootstrap": 0})
-        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
+        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy, self._noise)
         chosen = (METRICS[key] for key in self.keys)
         metrics = [m for m in chosen if not m.by_size and ("reference" in m.needs or not m.is_matched)]
         values = estimator.estimates(metrics)
@@ -322,7 +323,7 @@ class Scoring:
             compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
             people=people,
         )
-        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
+        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy, self._noise)
 
     def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
         """Return the reference's counts over all its prompts, shape (n_images, n_cells); None without a reference."""

@@ -27,6 +27,7 @@ from spotball_core.stats.bootstrap import (
     SmallIntArray,
     bootstrap_interval,
     small_weight_blocks,
+    standard_error,
     weight_blocks,
 )
 from spotball_core.typing import BoolArray, FloatArray, IntArray
@@ -162,6 +163,7 @@ class Estimator:
         self.policy: ScorePolicy = policy
         self.truth: BoolArray = arrays.truth[scenes]
         self._noise = noise
+        self._own: dict[str, Statistic | OptionError] = {}
 
     def estimate(self, metric: Metric) -> MetricValue:
         """Return the metric's value, or the reason why it has no value."""
@@ -180,11 +182,13 @@ class Estimator:
             if reason := self._undefined(metric):
                 values_by_key[key] = MetricValue(value=None, reason=reason)
         defined = [metric for key, metric in by_key.items() if key not in values_by_key]
-        for key, statistic in self._statistics(defined, self.answers.mass, self.answers.unparsed).items():
+        self._own |= self._statistics(defined, self.answers.mass, self.answers.unparsed)
+        for metric in defined:
+            key, statistic = metric.key, self._own[metric.key]
             if isinstance(statistic, OptionError):
                 values_by_key[key] = MetricValue(value=None, reason=str(statistic))
                 continue
-            statistics[key], metric = statistic, by_key[key]
+            statistics[key] = statistic
             if not np.isfinite(statistic.total()):
                 del statistics[key]
                 values_by_key[key] = MetricValue(value=None, reason=self._no_value(metric))
@@ -195,6 +199,7 @@ class Estimator:
             values_by_key[key] = MetricValue(
                 value=float(statistic.total()),
                 sd=statistic.sd if by_key[key].over == "images" else None,
+                se=standard_error(resampled[key]) if by_key[key].is_matched else None,
                 ci95=bootstrap_interval(
                     float(statistic.total()),
                     resampled[key],
@@ -283,6 +288,12 @@ class Estimator:
 
     # From images to one number -------------------------------------------------------------------------------
 
+    def own(self, metric: Metric) -> Statistic:
+        """Return the metric's statistic for the group's own answers; see `statistic`."""
+        if metric.key not in self._own:
+            self._own |= self._statistics([metric], self.answers.mass, self.answers.unparsed)
+        return _checked(self._own[metric.key])
+
     def statistic(
         self, metric: Metric, mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
     ) -> Statistic:
@@ -297,10 +308,7 @@ class Estimator:
         Raises:
             OptionError: if the policy's choices leave the metric undefined for these images.
         """
-        statistic = self._statistics([metric], mass, unparsed, draws=draws)[metric.key]
-        if isinstance(statistic, OptionError):
-            raise statistic
-        return statistic
+        return _checked(self._statistics([metric], mass, unparsed, draws=draws)[metric.key])
 
     def _statistics(
         self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
@@ -404,6 +412,12 @@ class Estimator:
             width: number of values that the caller computes per resample. A larger width gives smaller blocks.
         """
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
+
+
+def _checked(statistic: Statistic | OptionError) -> Statistic:
+    if isinstance(statistic, OptionError):
+        raise statistic
+    return statistic
 
 
 def _weighted(sums: Mapping[str, AnyArray], weights: SmallIntArray) -> dict[str, FloatArray]:

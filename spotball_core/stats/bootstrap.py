@@ -121,6 +121,16 @@ def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tu
     return float(low), float(high)
 
 
+def standard_error(values: ArrayLike) -> float | None:
+    """Return the standard error that bootstrap values show: their standard deviation; None for fewer than two values.
+
+    Undefined resamples (NaN) are excluded.
+    """
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    return float(known.std(ddof=1)) if len(known) > 1 else None
+
+
 def bootstrap_interval(
     value: float,
     drawn: ArrayLike,

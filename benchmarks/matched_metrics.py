@@ -1,9 +1,10 @@
 """Measure the error of the matched Wasserstein distance, and how often it ranks respondents correctly.
 
 Writes docs/assets/matched-metrics.json, which the documentation shows. All data is synthetic: respondents with a known
-true distance from synthetic people answer 150 images with 10, 20, 50 or 150 responses each; people have 150.
+true distance from synthetic people answer 150 images with 10, 20, 50 or 150 responses each; people have 150. The error
+by spread uses people whose guesses decrease exponentially with the distance from a point.
 
-    python benchmarks/matched_metrics.py [--simulations 20] [--benchmarks 200]
+    python benchmarks/matched_metrics.py [--simulations 20] [--benchmarks 200] [--only-spread]
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,12 @@ PAGE_DATA = Path(__file__).parents[1] / "docs/assets/matched-metrics.json"
 SIZES = (10, 20, 50, 150)
 IMAGES, REFERENCE_SAMPLES = 150, 150
 DISTANCES = (0.0, 20.0, 40.0, 60.0)
+SPREADS = (30, 75, 150)
+"""Distances in pixels over which the density of people's guesses decreases by a factor of e."""
+
+SHIFTS = (0, 20, 60)
+"""Distances in pixels between the points around which people and the respondent guess."""
+
 LADDER = np.arange(20.0, 61.0, 5.0)
 """True distances of a benchmark's respondents, in steps of 5 px."""
 
@@ -30,8 +38,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--simulations", type=int, default=20)
     parser.add_argument("--benchmarks", type=int, default=200)
+    parser.add_argument("--only-spread", action="store_true", help="keep the other numbers of the file")
     parser.add_argument("--out", type=Path, default=PAGE_DATA)
     options = parser.parse_args()
+    by_spread = [
+        spread_errors(spread, shift, n, options.simulations) for spread in SPREADS for shift in SHIFTS for n in SIZES
+    ]
+    if options.only_spread:
+        write(options.out, {**json.loads(options.out.read_text(encoding="utf-8")), "by_spread": by_spread})
+        return
     kinds = list(others(np.random.default_rng(0), crowd(np.random.default_rng(0), 2)))
     right = {
         name: pairs_in_order(count, options.benchmarks) for name, count in (("one kind", 1), ("four kinds", len(kinds)))
@@ -42,9 +57,42 @@ def main() -> None:
         "benchmarks": options.benchmarks,
         "errors": {kind: {str(d): errors(kind, d, options.simulations) for d in DISTANCES} for kind in kinds},
         "ordered": right,
+        "by_spread": by_spread,
     }
-    with replacing(options.out) as path:
+    write(options.out, content)
+
+
+def write(file: Path, content: dict[str, Any]) -> None:
+    with replacing(file) as path:
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def spread_errors(spread: float, shift: float, n: int, simulations: int) -> dict[str, float]:
+    """Return the true distance, and the mean and the standard deviation of the matched distance's error.
+
+    Args:
+        spread: see `SPREADS`.
+        shift: see `SHIFTS`; its direction is random for each image.
+        n: number of the respondent's responses per image.
+        simulations: number of synthetic benchmarks.
+    """
+    true, found = [], []
+    for seed in range(simulations):
+        rng = np.random.default_rng([seed, round(spread), round(shift), n])
+        angle, middle = rng.uniform(0, 2 * np.pi, (IMAGES, 1)), rng.uniform([128, 90], [512, 270], (IMAGES, 2))
+        at = [middle, middle + shift * np.concatenate([np.cos(angle), np.sin(angle)], axis=1)]
+        people, other = (np.exp(-np.hypot(*(Grid.standard().centers[None] - a[:, None]).T).T / spread) for a in at)
+        people, other = (mass / mass.sum(axis=-1, keepdims=True) for mass in (people, other))
+        true.append(float(wasserstein(other, people).mean()))
+        found.append(float(wasserstein_matched(sampled(rng, other, n), sampled(rng, people, REFERENCE_SAMPLES))))
+    error = np.subtract(found, true)
+    return {
+        "spread": spread,
+        "distance": float(np.mean(true)),
+        "responses": n,
+        "error": float(error.mean()),
+        "sd": float(error.std(ddof=1)),
+    }
 
 
 def crowd(rng: np.random.Generator, n: int) -> FloatArray:

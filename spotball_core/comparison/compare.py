@@ -149,7 +149,8 @@ def _contrast(
 ) -> Contrast:
     pair_data = matched(scoring, groups, scenes)
     first, second = pair_data.estimators
-    alone = {key: (first.estimate(metric), second.estimate(metric)) for key, metric in METRICS.items()}
+    of_a, of_b = (estimator.estimates(METRICS.values()) for estimator in (first, second))
+    alone = {key: (of_a[key], of_b[key]) for key in METRICS}
     pairs = {
         key: pair_data.pair(METRICS[key])
         for key, values in alone.items()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.comparison.pairs import MetricPair, pair_of
+from spotball_core.comparison.pairs import MetricPair, paired
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.random import generator_for
@@ -46,7 +46,7 @@ class Matched:
 
     def pair(self, metric: Metric) -> MetricPair:
         """Return what each image adds to a metric, for both respondents."""
-        return pair_of(self.estimators[0], metric, self.mass, self.unparsed)
+        return paired([estimator.own(metric) for estimator in self.estimators])
 
     def drawn(self, pairs: Mapping[str, MetricPair]) -> dict[str, FloatArray]:
         """Return both respondents' metrics in each resample of images, and of participants if counted separately.
@@ -124,7 +124,8 @@ def matched(scoring: Scoring, groups: Mapping[str, Sequence[Group]], scenes: Seq
             people=None,
         )
         no_intervals = policy.model_copy(update={"bootstrap": 0})
-        estimators.append(Estimator(scoring.arrays, np.asarray(scenes, dtype=int), answers, no_intervals))
+        indices = np.asarray(scenes, dtype=int)
+        estimators.append(Estimator(scoring.arrays, indices, answers, no_intervals, scoring.noise))
         people.append(sides.people(scoring, rows, scenes))
     mass = np.stack([estimator.answers.mass for estimator in estimators])
     name_a, name_b = groups

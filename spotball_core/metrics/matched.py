@@ -460,14 +460,19 @@ def wasserstein_additive(
     *,
     unit: Unit,
     grid: Grid | None,
-    seed: int,
+    seed: sampling.Seed,
     draws: int = sampling.DRAWS,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute the numbers that each image adds to `wasserstein_matched`."""
     _check(draws)
     sums = sampling.distance_sums(
-        lambda p, q: wasserstein(p, q, unit=unit, grid=grid), mass, reference, seed=seed, draws=draws, shared=shared
+        lambda p, q: wasserstein(p, q, unit=unit, grid=grid),
+        *(mass, reference),
+        seed=seed,
+        draws=draws,
+        shared=shared,
+        name=("wasserstein", unit, grid),
     )
     return sums, sampling.distance_at_any_size
 
@@ -477,20 +482,25 @@ def wasserstein_1d_additive(
     reference: FloatArray,
     *,
     grid: Grid | None,
-    seed: int,
+    seed: sampling.Seed,
     draws: int,
     shared: sampling.SharedDraws | None = None,
 ) -> Additive:
     """Compute the numbers that each image adds to `wasserstein_1d_matched`."""
     _check(draws)
     sums = sampling.distance_sums(
-        lambda p, q: wasserstein_1d(p, q, grid=grid), mass, reference, seed=seed, draws=draws, shared=shared
+        lambda p, q: wasserstein_1d(p, q, grid=grid),
+        *(mass, reference),
+        seed=seed,
+        draws=draws,
+        shared=shared,
+        name=("wasserstein_1d", grid),
     )
     return sums, sampling.distance_at_any_size
 
 
 def normalized_entropy_additive(
-    mass: FloatArray, *, seed: int, draws: int, shared: sampling.SharedDraws | None = None
+    mass: FloatArray, *, seed: sampling.Seed, draws: int, shared: sampling.SharedDraws | None = None
 ) -> Additive:
     """Compute the numbers that each image adds to `normalized_entropy_matched`.
 

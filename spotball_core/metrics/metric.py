@@ -16,8 +16,8 @@ import numpy as np
 
 from spotball_core.grid import Grid
 from spotball_core.metrics.alignment import Unit
-from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.sampling import DRAWS, SharedDraws
+from spotball_core.metrics.inputs import AnyArray, ratio
+from spotball_core.metrics.sampling import DRAWS, Seed, SharedDraws
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ Family = Literal["task", "alignment", "strategy", "scoring rules"]
 Over = Literal["images", "responses", "pool"]
 Needs = Literal["truth", "reference", "players"]
 Combine = Callable[[FloatArray], FloatArray]
+
+_AT_ONCE = 1000
+"""Number of images that are omitted one at a time in one batch, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class MetricOptions:
     wasserstein_unit: Unit = "px"
     top_k: int = 3
     log_smoothing: float = 0.01
-    seed: int = 0
+    seed: Seed = 0
     draws: int = DRAWS
 
 
@@ -112,9 +115,11 @@ class MetricInput:
             return
         for number, grid in enumerate(self.grids):
             images = np.flatnonzero(self.grid_of == number)
-            yield images, self._at(images, grid)
+            if len(images):
+                yield images, replace(self.at(images), grids=(grid,), grid_of=np.zeros(len(images), dtype=int))
 
-    def _at(self, images: IntArray, grid: Grid) -> MetricInput:
+    def at(self, images: IntArray) -> MetricInput:
+        """Return the input of some of the images, given by index."""
         return replace(
             self,
             mass=self.mass[..., images, :],
@@ -125,8 +130,7 @@ class MetricInput:
             overlap=self.overlap[images],
             has_players=self.has_players[images],
             boxes=lambda: [self.boxes()[int(image)] for image in images],
-            grids=(grid,),
-            grid_of=np.zeros(len(images), dtype=int),
+            grid_of=self.grid_of[images],
         )
 
 
@@ -135,8 +139,8 @@ class Statistic:
     """A metric in the form of numbers that are summed over images, and a function from these sums to the value.
 
     Attributes:
-        sums: what each image adds, shape (..., n_images, k).
-        combine: function from sums, shape (..., k), to values, shape (...).
+        sums: what each image adds, shape (..., n_images, k). Small whole numbers may have a small type, to save memory.
+        combine: function from sums of floats, shape (..., k), to values, shape (...).
         enters: which images the metric uses, shape (..., n_images).
         answered: number of responses that the metric counts, shape (..., n_images).
         grows: the first `grows` of the k numbers are proportional to the number of responses; -1 means all but the
@@ -151,13 +155,25 @@ class Statistic:
     grows: int
     values: FloatArray | None
 
+    @classmethod
+    def joined(cls, parts: Sequence[Statistic]) -> Statistic:
+        """Return the statistic of the images of several statistics of the same metric."""
+        first, several = parts[0], [part.values for part in parts if part.values is not None]
+        return replace(
+            first,
+            sums=np.concatenate([_compact(part.sums) for part in parts], axis=-2),
+            enters=np.concatenate([part.enters for part in parts], axis=-1),
+            answered=np.concatenate([part.answered for part in parts], axis=-1),
+            values=np.concatenate(several, axis=-1) if several else None,
+        )
+
     def only(self, used: BoolArray) -> Statistic:
         """Return the statistic restricted to the images for which `used` is true, shape (n_images,)."""
         return replace(self, sums=self.sums * used[:, None], enters=self.enters & used)
 
     def total(self) -> FloatArray:
         """Return the metric's value, shape (...)."""
-        return self.combine(self.sums.sum(axis=-2))
+        return self.combine(self.sums.sum(axis=-2, dtype=float))
 
     def weighted(self, times: FloatArray) -> FloatArray:
         """Return the metric's value with a weight for each image.
@@ -172,11 +188,13 @@ class Statistic:
 
     def leave_one_out(self) -> FloatArray:
         """Return the metric's value without each of the images that it uses, one at a time, shape (n_used,)."""
-        return self.combine(self.sums.sum(axis=-2, keepdims=True) - self.sums)[self.enters]
+        total, each = self.sums.sum(axis=-2, dtype=float), self.sums[self.enters]
+        parts = np.split(each, range(_AT_ONCE, len(each), _AT_ONCE))
+        return np.concatenate([self.combine(total - part) for part in parts])
 
     def scaled(self, factor: FloatArray) -> FloatArray:
         """Return the sums for `factor` times as many responses per image, shape (..., n_images, k)."""
-        sums = self.sums.copy()
+        sums = self.sums.astype(float)
         sums[..., : self.grows] *= factor[..., None]
         return sums
 
@@ -302,6 +320,13 @@ class Sums:
         for images, part, _ in computed:
             sums[..., images, :] = part
         return Statistic(sums, computed[0][2], sums[..., -1] > 0, data.mass.sum(axis=-1), self.grows, None)
+
+
+def _compact(sums: FloatArray) -> AnyArray:
+    """Return the numbers in the smallest type of integers that represents all of them; unchanged if there is none."""
+    if not sums.size or sums.min() < 0 or sums.max() >= 2**32 or (sums != np.floor(sums)).any():
+        return sums
+    return sums.astype(np.min_scalar_type(int(sums.max())))
 
 
 def _by_grid(function: Callable[[MetricInput], FloatArray], data: MetricInput) -> FloatArray:

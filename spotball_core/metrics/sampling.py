@@ -18,9 +18,10 @@ that is not an integer, all the respondent's images are treated as probabilities
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,8 +40,11 @@ LEAST, LEAST_REFERENCE = 2, 4
 COLUMNS = 7
 """Number of values per image that `distance_sums` returns."""
 
-_MOST_LISTED = 10_000
-"""Maximum number of responses per image for which `drawn` lists all responses, which is faster but needs memory."""
+_ONE_BY_ONE = 8
+"""Maximum number of responses that are added or removed one by one to get a sample of a given size."""
+
+_TABULATED = 10_000
+"""Harmonic numbers up to this one are summed. Larger ones follow from an expansion that is exact to the last digit."""
 
 _BATCH = 20_000_000
 """Approximate size of the draws that are made at once, in bytes."""
@@ -50,6 +54,9 @@ _LEAST_RATIO = 1.2
 
 
 Drawn = TypeVar("Drawn")
+
+Seed = int | tuple[int, ...]
+"""A seed, or several numbers that are a seed together."""
 
 Pair = tuple[FloatArray, FloatArray]
 
@@ -62,13 +69,15 @@ class SharedDraws:
     Args:
         most: approximate maximum size of a cached result in bytes. Larger results are not cached but drawn again for
             each metric.
+        noise: the reference's noise by its responses (see `distance_sums`), which several respondents share.
     """
 
-    def __init__(self, most: int = 100_000_000) -> None:
+    def __init__(self, most: int = 100_000_000, noise: dict[object, FloatArray] | None = None) -> None:
         self._most = most
         self._kept: dict[object, list[Any]] = {}
+        self.noise: dict[object, FloatArray] = {} if noise is None else noise
 
-    def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: int, draws: int) -> Iterable[Drawn]:
+    def of(self, draw: Callable[..., Iterator[Drawn]], *arrays: FloatArray, seed: Seed, draws: int) -> Iterable[Drawn]:
         """Return the result of `draw` for these arguments, from the cache if possible."""
         if 2 * draws * sum(array.nbytes for array in arrays) > self._most:
             return draw(*arrays, seed=seed, draws=draws)
@@ -82,7 +91,7 @@ def drawn_once(
     shared: SharedDraws | None,
     draw: Callable[..., Iterator[Drawn]],
     *arrays: FloatArray,
-    seed: int,
+    seed: Seed,
     draws: int,
 ) -> Iterable[Drawn]:
     """Return the result of `draw`, from the cache `shared` if one is given."""
@@ -120,15 +129,41 @@ def drawn(mass: FloatArray, n: IntArray, generator: np.random.Generator, draws: 
         array([[3., 2.],
                [3., 2.]])
     """
-    flat = mass.reshape(-1, mass.shape[-1]).astype(np.int64)
-    wanted = np.broadcast_to(n, mass.shape[:-1]).reshape(-1)
-    out = np.empty((draws, *flat.shape))
-    # The method "count" draws the responses one by one. It is faster, but needs an array of all responses.
-    many = flat.sum(axis=-1) > _MOST_LISTED
-    for row, (counts, size, long) in enumerate(zip(flat, wanted.tolist(), many.tolist(), strict=True)):
-        method: Literal["count", "marginals"] = "marginals" if long else "count"
-        out[:, row] = generator.multivariate_hypergeometric(counts, size, size=draws, method=method)
-    return out.reshape(draws, *mass.shape)
+    counts = np.broadcast_to(mass.astype(np.int64), (draws, *mass.shape))
+    sizes = np.broadcast_to(n, counts.shape[:-1])
+    chosen = _chosen(counts.reshape(-1, mass.shape[-1]), sizes.reshape(-1).astype(np.int64), generator)
+    return chosen.reshape(counts.shape).astype(float)
+
+
+def _chosen(counts: IntArray, n: IntArray, generator: np.random.Generator) -> IntArray:
+    """Draw n responses of each row of counts without replacement. The time does not depend on the number of responses.
+
+    Each response is first chosen with the same probability, independently of the others. Given their number, the chosen
+    responses are a random subset. Random responses are then added or removed until there are n.
+    """
+    chosen = np.zeros_like(counts)
+    rows, cells = np.nonzero(counts)
+    chosen[rows, cells] = generator.binomial(counts[rows, cells], ratio(n, counts.sum(axis=-1))[rows])
+    missing = n - chosen.sum(axis=-1)
+    while (at := np.flatnonzero(missing)).size:
+        sign = np.sign(missing[at])
+        pool = np.where(sign[:, None] > 0, counts[at] - chosen[at], chosen[at])
+        size = np.abs(missing[at])
+        if (many := size > _ONE_BY_ONE).any():
+            at, sign, size = at[many], sign[many], size[many]
+            chosen[at] += sign[:, None] * _chosen(pool[many], size, generator)
+            missing[at] = 0
+        else:
+            chosen[at, _one_of(pool, generator)] += sign
+            missing[at] -= sign
+    return chosen
+
+
+def _one_of(counts: IntArray, generator: np.random.Generator) -> IntArray:
+    """Draw one response of each distribution, shape (..., n_cells), and return its cell, shape (...)."""
+    number = generator.integers(0, counts.sum(axis=-1))
+    cell: IntArray = (counts.cumsum(axis=-1) > number[..., None]).argmax(axis=-1)
+    return cell
 
 
 def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
@@ -145,15 +180,12 @@ def halves(mass: FloatArray, generator: np.random.Generator, draws: int) -> tupl
     total = integers.sum(axis=-1).astype(np.int64)
     first = drawn(integers, total // 2, generator, draws)
     second = integers - first
-    # Pick a random response of the second half by its index.
-    dropped = generator.integers(0, np.maximum(total - total // 2, 1), size=(draws, *total.shape))
-    cell = (second.cumsum(axis=-1) > dropped[..., None]).argmax(axis=-1)[..., None]
-    odd = (total % 2).astype(float)[..., None]
-    np.put_along_axis(second, cell, np.take_along_axis(second, cell, axis=-1) - odd, axis=-1)
+    odd = np.nonzero(np.broadcast_to(total % 2, first.shape[:-1]))
+    second[(*odd, _one_of(second[odd].astype(np.int64), generator))] -= 1
     return np.where(counts[..., None], first, mass), np.where(counts[..., None], second, mass)
 
 
-def splits(mass: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
+def splits(mass: FloatArray, *, seed: Seed, draws: int) -> Iterator[Pair]:
     """Yield random halves of each distribution's responses, several times; see `halves`."""
     generator = np.random.default_rng(seed)
     for some in _in_batches(draws, mass):
@@ -171,7 +203,7 @@ def extrapolated(
     function: Callable[[FloatArray], FloatArray],
     mass: FloatArray,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
@@ -209,7 +241,7 @@ def of_few(
     function: Callable[[FloatArray], FloatArray],
     mass: FloatArray,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     draws: int = DRAWS,
     shared: SharedDraws | None = None,
 ) -> FloatArray:
@@ -249,7 +281,7 @@ def _has_few(mass: FloatArray) -> BoolArray:
     return usable
 
 
-def _few_of(mass: FloatArray, *, seed: int, draws: int) -> Iterator[FloatArray]:
+def _few_of(mass: FloatArray, *, seed: Seed, draws: int) -> Iterator[FloatArray]:
     """Yield the counts of `FEW` random responses per distribution, `draws` times; if it has fewer, arbitrary counts."""
     generator = np.random.default_rng(seed)
     counts, usable = are_counts(mass), _has_few(mass)
@@ -292,9 +324,7 @@ def entropy(mass: FloatArray) -> FloatArray:
         plain = -(p * np.log(p, out=np.zeros_like(p), where=p > 0)).sum(axis=-1) + 0.0
         return np.where(total[..., 0] > 0, plain, np.nan)
     x, n = mass.astype(np.int64), total[..., 0].astype(np.int64)
-    most = int(n.max(initial=1))
-    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
-    named = harmonic[np.maximum(n - 1, 0)][..., None] - harmonic[np.maximum(x - 1, 0)]
+    named = _harmonic(np.maximum(n - 1, 0))[..., None] - _harmonic(np.maximum(x - 1, 0))
     once, twice = (x == 1).sum(axis=-1), (x == 2).sum(axis=-1)
     # If no cell was named twice, f2 and f1 are set as if one more response had been drawn (Chao et al., eq. 7).
     a = np.where(
@@ -306,6 +336,15 @@ def entropy(mass: FloatArray) -> FloatArray:
     unseen = np.zeros(n.shape)
     unseen[some] = once[some] / n[some] * _tail(a[some], n[some])
     return np.where(n >= LEAST, np.where(x > 0, p * named, 0.0).sum(axis=-1) + unseen, np.nan)
+
+
+def _harmonic(n: IntArray) -> FloatArray:
+    """Return 1 + 1/2 + ... + 1/n for each n."""
+    table = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, min(n.max(initial=0), _TABULATED) + 1))])
+    large = np.maximum(n, _TABULATED).astype(float)
+    expansion = np.log(large) + np.euler_gamma + 1 / (2 * large) - 1 / (12 * large**2)
+    values: FloatArray = np.where(n < len(table), table[np.minimum(n, len(table) - 1)], expansion)
+    return values
 
 
 def _tail(a: FloatArray, n: IntArray) -> FloatArray:
@@ -327,9 +366,10 @@ def distance_sums(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    seed: int,
+    seed: Seed,
     draws: int,
     shared: SharedDraws | None = None,
+    name: object = None,
 ) -> FloatArray:
     """Compute seven numbers per image; `distance_at_any_size` converts their sums over images to a distance.
 
@@ -339,7 +379,9 @@ def distance_sums(
         reference: the distribution to compare with, shape (n_images, n_cells).
         seed: seed of the draws.
         draws: number of draws.
-        shared: cache that shares the draws with other distances between the same responses.
+        shared: cache that shares the draws with other metrics of the same responses, and the reference's noise with
+            other respondents.
+        name: identifies `distance` in the cache; None if the reference's noise is not shared.
 
     Returns:
         Shape (..., n_images, 7). Columns 1 and 2 are the distance between all responses and between halves of them.
@@ -358,35 +400,55 @@ def distance_sums(
     p, q, n, k = mass[usable], reference[usable], n[usable], k[usable]
     if not len(p):
         return sums
+    # The sides have different seeds: the halves of equal responses must differ, too.
+    of_reference = (*(seed if isinstance(seed, tuple) else (seed, 0)), 1)
+    halved = zip(
+        drawn_once(shared, splits, p, seed=seed, draws=draws),
+        drawn_once(shared, splits, q, seed=of_reference, draws=draws),
+        strict=True,
+    )
+    pairs = [(p, q), *(pair for both in halved for pair in zip(*both, strict=True))]
+    # If neither side has noise, there is nothing to measure, and the smallest draw is enough.
+    size = np.where(np.isinf(k), np.where(np.isinf(n), LEAST_REFERENCE, n), np.minimum(n, np.floor(k / 2)))
+    key = name, of_reference, draws, q.shape, hashlib.sha256(q.tobytes() + size.tobytes()).digest()
+    noise = shared.noise.get(key) if shared and name else None
+    if noise is None:
+        pairs += _reference_pairs(q, size, (*of_reference, 1), draws)
     # Give the solver all draws as one batch.
-    sizes = np.stack([n, k], axis=-1)
-    (like_p, other_q), *halved = drawn_once(shared, _pairs, p, q, sizes, seed=seed, draws=draws)
-    pairs = [(p[None], q[None]), (like_p, other_q), *halved]
-    ends = np.cumsum([len(a) for a, _ in pairs])
-    stacked = distance(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
-    full, full_0, *half = (part.mean(axis=0) for part in np.split(stacked, ends[:-1]))
-    size_0 = 1 / like_p[0].sum(axis=-1) + np.where(np.isinf(k), 0.0, 1 / other_q[0].sum(axis=-1))
-    numbers = [full, np.mean(half[:2], axis=0), full_0, np.mean(half[2:], axis=0), 1 / n + 1 / k, size_0]
+    full, *others = distance(*(np.stack(side) for side in zip(*pairs, strict=True)))
+    if noise is None:
+        between = others[2 * draws :]
+        noise = np.stack([np.mean(between[:draws], axis=0), np.mean(between[draws:], axis=0)])
+        if shared and name:
+            shared.noise[key] = noise
+    size_0 = 1 / size + np.where(np.isinf(k), 0.0, 1 / (k - size))
+    numbers = [full, np.mean(others[: 2 * draws], axis=0), *noise, 1 / n + 1 / k, size_0]
     sums[usable] = np.stack([*numbers, np.ones(len(p))], axis=-1)
     return sums
 
 
-def _pairs(p: FloatArray, q: FloatArray, sizes: FloatArray, *, seed: int, draws: int) -> Iterator[Pair]:
-    """Yield pairs: disjoint draws from the reference, then halves of both sides' responses, then halves of the draws.
+def _reference_pairs(reference: FloatArray, size: FloatArray, seed: Seed, draws: int) -> Iterator[Pair]:
+    """Yield two disjoint draws from the reference's responses, several times, and then random halves of these draws.
+
+    If the reference is given as probabilities, the first draw is from them, and the second is the reference itself.
 
     Args:
-        p: the respondent's distributions, shape (n_images, n_cells).
-        q: the reference's distributions.
-        sizes: number of responses of both sides, shape (n_images, 2); infinite for probabilities.
+        reference: shape (n_images, n_cells).
+        size: number of responses of the first draw, shape (n_images,).
         seed: seed of the draws.
-        draws: number of draws; the first axis of all pairs.
+        draws: number of repetitions.
     """
     generator = np.random.default_rng(seed)
-    like_p, other_q = _reference_pairs(q, sizes[..., 0], sizes[..., 1], generator, draws)
-    yield like_p, other_q
-    yield from zip(halves(p, generator, draws), halves(q, generator, draws), strict=True)
-    for a, b in zip(halves(like_p, generator, 1), halves(other_q, generator, 1), strict=True):
-        yield a[0], b[0]
+    if are_counts(reference).all():
+        first = drawn(reference, size.astype(np.int64), generator, draws)
+        second = reference - first
+    else:
+        shares = reference / reference.sum(axis=-1, keepdims=True)
+        first = generator.multinomial(size.astype(np.int64), shares, size=(draws, len(size))).astype(float)
+        second = np.broadcast_to(reference, first.shape)
+    yield from zip(first, second, strict=True)
+    for a, b in zip(halves(first, generator, 1), halves(second, generator, 1), strict=True):
+        yield from zip(a[0], b[0], strict=True)
 
 
 def distance_at_any_size(sums: FloatArray) -> FloatArray:
@@ -413,30 +475,3 @@ def distance_at_any_size(sums: FloatArray) -> FloatArray:
     square = full**2 - (half**2 - full**2) / (rho - 1)
     value: FloatArray = np.where(size > 0, np.sign(square) * np.sqrt(np.abs(square)), full)
     return np.where(images > 0, value, np.nan)
-
-
-def _reference_pairs(
-    reference: FloatArray, n: FloatArray, k: FloatArray, generator: np.random.Generator, draws: int
-) -> tuple[FloatArray, FloatArray]:
-    """Draw two disjoint sets of the reference's responses.
-
-    The first set has as many responses as the respondent if the reference has at least twice as many, else half of the
-    reference's responses. If the reference is given as probabilities, the first set is drawn from them and the second
-    is the reference itself.
-
-    Args:
-        reference: shape (n_images, n_cells).
-        n: number of the respondent's responses, shape (n_images,); infinite for probabilities.
-        k: number of the reference's responses, shape (n_images,); infinite for probabilities.
-        generator: the random generator.
-        draws: number of draws, the length of the first axis of both results.
-    """
-    endless = np.isinf(k)
-    counts = np.where(endless[..., None], 0.0, reference)
-    total = counts.sum(axis=-1)
-    first = drawn(counts, np.minimum(n, total // 2).astype(np.int64), generator, draws)
-    # If neither side has noise, there is nothing to measure, and the smallest draw is enough.
-    size = np.where(np.isinf(n), LEAST_REFERENCE, n)[endless].astype(np.int64)
-    shares = reference[endless] / reference[endless].sum(axis=-1, keepdims=True)
-    first[:, endless] = generator.multinomial(size, shares, size=(draws, len(size)))
-    return first, np.where(endless[..., None], reference, counts - first)

@@ -7,16 +7,16 @@ computed directly, otherwise by a solver. Equal problems are solved once.
 Integer differences are solved with costs rounded to multiples of a step (`step_of`). Their minimum cost is a unique
 integer, so every solver returns an identical result. Which solver is used depends only on the problems of the call:
 
-- `transport_whole` solves small batches of counts. It needs no other library.
-- `transport_numba` solves all other integer problems if the extra `speed` is installed. Loading it takes about as long
-  as loading POT.
-- The network simplex of the Python Optimal Transport library (POT) solves the rest. It is called without the checks
-  that `ot.emd2` repeats for each pair.
+- `transport_numba` solves large batches of integer problems if the extra `speed` is installed. Loading it takes a
+  second.
+- The network simplex of the Python Optimal Transport library (POT) solves the rest. It is loaded without the rest of
+  POT (`pot.solver`), and called without the checks that `ot.emd2` repeats for each pair.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 
 from spotball_core.errors import DistributionError
-from spotball_core.metrics.transport_whole import least_costs
+from spotball_core.metrics import pot
 from spotball_core.service.memory import available_memory, check_memory
 from spotball_core.service.parallel import processors
 from spotball_core.typing import FloatArray, IntArray
@@ -61,10 +61,10 @@ POT's solver uses floats and treats up to 2e-15 of a path's length as 0. Below t
 _LEAST_STEPS = 2**33
 """Minimum number of steps in the shortest distance; rounding to steps then changes it by at most 6e-11 of it."""
 
-_MOST_PAIRS = 50_000
-"""Maximum of sources times sinks, summed over the problems of a call, for which `transport_whole` solves counts.
+_MOST_PAIRS = 400_000, 50_000
+"""Maximum of sources times sinks, summed over the problems of a call, that POT solves although Numba is installed.
 
-This is at most 0.2 s of work; the other solvers need more than 0.5 s to load.
+The first number is for a process that has not loaded Numba. POT needs less time for so many pairs than Numba to load.
 """
 
 _BYTES_PER_PAIR = 48
@@ -195,9 +195,8 @@ def _in_steps(rows: FloatArray, cost: FloatArray, sizes: IntArray, threads: int)
     Args:
         sizes: number of sources times number of sinks of each row.
     """
-    if sizes.sum() <= _MOST_PAIRS and rows.max() <= MOST_COUNTED:
-        return least_costs(rows.astype(np.int64), cost.astype(np.int64)).astype(float)
-    if find_spec("numba"):
+    is_loaded = "spotball_core.metrics.transport_numba" in sys.modules
+    if sizes.sum() > _MOST_PAIRS[is_loaded] and find_spec("numba"):
         return _by_numba(rows.astype(np.int64), cost.astype(np.int64), threads)
     return _by_pot(rows, _Table(cost), sizes, threads, are_integers=True)
 
@@ -256,9 +255,7 @@ def _by_pot(rows: FloatArray, costs: Costs, sizes: IntArray, threads: int, *, ar
 def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> FloatArray:
     """Solve problems with POT, in one thread or in several threads that share the problems."""
     threads = _within_memory(rows, threads)
-    # Import here: POT probes for every array library, which takes most of a second.
-    from ot.lp.emd_wrap import check_result, emd_c
-
+    solver = pot.solver()
     size = _CHUNK if threads == 1 else _SHARED_CHUNK
 
     def solve(start: int) -> tuple[FloatArray, set[int]]:
@@ -271,7 +268,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
         sides = zip(_masses(chunk, are_integers), _masses(-chunk, are_integers), strict=True)
         for i, ((sources, supply), (sinks, demand)) in enumerate(sides):
             between = costs.between(sources, sinks)
-            plan, values[i], _, _, code = emd_c(supply, demand, between, _MAX_PIVOTS, 1)
+            plan, values[i], _, _, code = solver.emd_c(supply, demand, between, _MAX_PIVOTS, 1)
             codes.add(code)
             if rounds[i]:
                 values[i] = _whole(np.vdot(plan.astype(np.int64), between.astype(np.int64)), values[i])
@@ -288,7 +285,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
     for code in set().union(*(codes for _, codes in solved)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            problem = check_result(code)
+            problem = solver.check_result(code)
         if problem is not None:
             cause = problem.partition(".")[0]
             raise DistributionError(

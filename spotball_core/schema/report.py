@@ -23,6 +23,7 @@ class MetricValue(Record):
     Attributes:
         value: the metric's value; None if it is undefined, with the reason in `reason`.
         sd: standard deviation over images (n - 1), for metrics that are a mean over images.
+        se: standard error of a matched metric: the standard deviation of its resampled values; None without resamples.
         ci95: 95% bootstrap interval (bias-corrected and accelerated); None without resamples.
         n_images: number of images used.
         reference: the respondent that the group is compared with.
@@ -33,6 +34,7 @@ class MetricValue(Record):
 
     value: float | None
     sd: float | None = None
+    se: float | None = None
     ci95: Interval | None = None
     n_images: int | None = None
     reference: str | None = None

@@ -7,24 +7,39 @@ numbers enter the sum, so one matrix product gives all resamples.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.metrics import sampling, strategy
+from spotball_core.metrics.inputs import AnyArray, Players
 from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions, Statistic
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
-from spotball_core.stats.bootstrap import bootstrap_interval, weight_blocks
+from spotball_core.stats.bootstrap import (
+    MOST_WEIGHTS,
+    SmallIntArray,
+    bootstrap_interval,
+    small_weight_blocks,
+    standard_error,
+    weight_blocks,
+)
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 _BLOCK = 2_000_000
-"""Maximum number of values in memory during resampling."""
+"""Approximate maximum number of values in memory in a step that is divided into blocks."""
+
+IMAGES_AT_ONCE = 500
+"""Number of images whose metrics are computed at a time. The draws of the images from the 501st on depend on it."""
+
+_SUMMED_AT_ONCE, _AT_ONCE = 4096, 500
+"""Number of images whose sums are resampled at a time, and number of resamples that are converted to values."""
 
 
 class SceneArrays:
@@ -39,12 +54,34 @@ class SceneArrays:
         self.has_truth: BoolArray = np.asarray(self.truth.any(axis=-1))
         self.grids: list[Grid] = list(dict.fromkeys(scene.layout for scene in scenes))
         self.grid_of: IntArray = np.array([self.grids.index(scene.layout) for scene in scenes])
-        self.near: BoolArray = np.zeros_like(self.truth)
-        self.overlap: BoolArray = np.zeros_like(self.truth)
-        self.has_players: BoolArray = np.zeros(len(scenes), dtype=bool)
-        for i, scene in enumerate(scenes):
-            self.near[i], self.has_players[i] = strategy.near_player_mask(scene, scene.layout, tau=tau)
-            self.overlap[i], _ = strategy.overlap_mask(scene, scene.layout, theta=theta)
+        self.has_players: BoolArray = np.array([bool(scene.players) for scene in scenes], dtype=bool)
+        self._tau, self._theta = tau, theta
+
+    @cached_property
+    def near(self) -> BoolArray:
+        """Which cells are near a player, shape (n_scenes, n_cells)."""
+        return self._masks(lambda players, grid: strategy.near_player_mask(players, grid, tau=self._tau)[0])
+
+    @cached_property
+    def overlap(self) -> BoolArray:
+        """Which cells overlap a player, shape (n_scenes, n_cells)."""
+        return self._masks(lambda players, grid: strategy.overlap_mask(players, grid, theta=self._theta)[0])
+
+    def _masks(self, mask: Callable[[Players, Grid], BoolArray]) -> BoolArray:
+        """Return a mask of each scene's cells. Scenes without outlines are computed together."""
+        masks = np.zeros_like(self.truth)
+        alike: dict[tuple[int, int], list[int]] = {}
+        for place, scene in enumerate(self.scenes):
+            if any(scene.player_outlines or ()):
+                masks[place] = mask(scene, scene.layout)
+            elif scene.players:
+                alike.setdefault((int(self.grid_of[place]), len(scene.players)), []).append(place)
+        for (grid, n_players), places in alike.items():
+            size = max(1, _BLOCK // (n_players * masks.shape[-1]))
+            for start in range(0, len(places), size):
+                some = places[start : start + size]
+                masks[some] = mask(np.stack([self.scenes[place].boxes for place in some]), self.grids[grid])
+        return masks
 
     @property
     def grid_name(self) -> str:
@@ -112,13 +149,21 @@ class Draws:
 class Estimator:
     """Estimate all metrics of one group."""
 
-    def __init__(self, arrays: SceneArrays, scenes: IntArray, answers: Answers, policy: ScorePolicy) -> None:
+    def __init__(
+        self,
+        arrays: SceneArrays,
+        scenes: IntArray,
+        answers: Answers,
+        policy: ScorePolicy,
+        noise: dict[object, FloatArray] | None = None,
+    ) -> None:
         self.arrays: SceneArrays = arrays
         self.scenes: IntArray = scenes
         self.answers: Answers = answers
         self.policy: ScorePolicy = policy
         self.truth: BoolArray = arrays.truth[scenes]
-        self._input = self._known()
+        self._noise = noise
+        self._own: dict[str, Statistic | OptionError] = {}
 
     def estimate(self, metric: Metric) -> MetricValue:
         """Return the metric's value, or the reason why it has no value."""
@@ -133,17 +178,18 @@ class Estimator:
         values_by_key: dict[str, MetricValue] = {}
         statistics: dict[str, Statistic] = {}
         by_key = {metric.key: metric for metric in metrics}
-        shared = sampling.SharedDraws()
         for key, metric in by_key.items():
             if reason := self._undefined(metric):
                 values_by_key[key] = MetricValue(value=None, reason=reason)
+        defined = [metric for key, metric in by_key.items() if key not in values_by_key]
+        self._own |= self._statistics(defined, self.answers.mass, self.answers.unparsed)
+        for metric in defined:
+            key, statistic = metric.key, self._own[metric.key]
+            if isinstance(statistic, OptionError):
+                values_by_key[key] = MetricValue(value=None, reason=str(statistic))
                 continue
-            try:
-                statistics[key] = self.statistic(metric, self.answers.mass, self.answers.unparsed, shared=shared)
-            except OptionError as error:
-                values_by_key[key] = MetricValue(value=None, reason=str(error))
-                continue
-            if not np.isfinite(statistics[key].total()):
+            statistics[key] = statistic
+            if not np.isfinite(statistic.total()):
                 del statistics[key]
                 values_by_key[key] = MetricValue(value=None, reason=self._no_value(metric))
         resampled = self._resampled({key: by_key[key] for key in statistics}, statistics)
@@ -153,6 +199,7 @@ class Estimator:
             values_by_key[key] = MetricValue(
                 value=float(statistic.total()),
                 sd=statistic.sd if by_key[key].over == "images" else None,
+                se=standard_error(resampled[key]) if by_key[key].is_matched else None,
                 ci95=bootstrap_interval(
                     float(statistic.total()),
                     resampled[key],
@@ -241,14 +288,14 @@ class Estimator:
 
     # From images to one number -------------------------------------------------------------------------------
 
+    def own(self, metric: Metric) -> Statistic:
+        """Return the metric's statistic for the group's own answers; see `statistic`."""
+        if metric.key not in self._own:
+            self._own |= self._statistics([metric], self.answers.mass, self.answers.unparsed)
+        return _checked(self._own[metric.key])
+
     def statistic(
-        self,
-        metric: Metric,
-        mass: FloatArray,
-        unparsed: FloatArray,
-        *,
-        draws: int = sampling.DRAWS,
-        shared: sampling.SharedDraws | None = None,
+        self, metric: Metric, mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
     ) -> Statistic:
         """Return the metric's statistic for answers to this group's images, in the form that resampling needs.
 
@@ -257,25 +304,50 @@ class Estimator:
             mass: shape (..., n_images, n_cells).
             unparsed: shape (..., n_images).
             draws: number of random splits of the answers into halves that a matched metric draws.
-            shared: cache of draws that several metrics use; None if each metric makes its own draws.
 
         Raises:
             OptionError: if the policy's choices leave the metric undefined for these images.
         """
-        options = replace(self._input.options, draws=draws)
-        data = replace(self._input, mass=mass, unparsed=unparsed, options=options, shared=shared)
-        return metric.aggregate.statistic(data).only(self._used(metric))
+        return _checked(self._statistics([metric], mass, unparsed, draws=draws)[metric.key])
 
-    def _known(self) -> MetricInput:
+    def _statistics(
+        self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
+    ) -> dict[str, Statistic | OptionError]:
+        """Return `statistic` of several metrics by key, or the errors. Metrics share their random draws.
+
+        Images are processed in blocks, to limit memory. Random draws depend on the seed and the number of the block.
+        """
+        data = self._input(metrics, mass, unparsed, draws)
+        parts: dict[str, list[Statistic]] = {metric.key: [] for metric in metrics}
+        errors: dict[str, OptionError] = {}
+        for number, start in enumerate(range(0, max(len(self.scenes), 1), IMAGES_AT_ONCE)):
+            images = np.arange(start, min(start + IMAGES_AT_ONCE, len(self.scenes)))
+            options = replace(data.options, seed=(self.policy.seed, number))
+            block = replace(data.at(images), options=options, shared=sampling.SharedDraws(noise=self._noise))
+            for metric in metrics:
+                if metric.key not in errors:
+                    try:
+                        parts[metric.key].append(metric.aggregate.statistic(block))
+                    except OptionError as error:
+                        errors[metric.key] = error
+        return {
+            metric.key: errors.get(metric.key) or Statistic.joined(parts[metric.key]).only(self._used(metric))
+            for metric in metrics
+        }
+
+    def _input(self, metrics: Iterable[Metric], mass: FloatArray, unparsed: FloatArray, draws: int) -> MetricInput:
+        """Return the input of metrics, with zeros instead of data that none of the metrics need."""
         arrays, scenes, answers, policy = self.arrays, self.scenes, self.answers, self.policy
         used, grid_of = np.unique(arrays.grid_of[scenes], return_inverse=True)
+        needs_players = any("players" in metric.needs for metric in metrics)
+        nowhere = np.zeros_like(self.truth)
         return MetricInput(
-            mass=answers.mass,
-            unparsed=answers.unparsed,
+            mass=mass,
+            unparsed=unparsed,
             truth=self.truth,
-            reference=np.zeros_like(answers.mass) if answers.reference is None else answers.reference,
-            near=arrays.near[scenes],
-            overlap=arrays.overlap[scenes],
+            reference=np.zeros(self.truth.shape) if answers.reference is None else answers.reference,
+            near=arrays.near[scenes] if needs_players else nowhere,
+            overlap=arrays.overlap[scenes] if needs_players else nowhere,
             has_players=arrays.has_players[scenes],
             boxes=lambda: [arrays.scenes[int(scene)].boxes for scene in scenes],
             grids=tuple(arrays.grids[int(number)] for number in used),
@@ -289,6 +361,7 @@ class Estimator:
                 top_k=policy.top_k,
                 log_smoothing=policy.log_smoothing,
                 seed=policy.seed,
+                draws=draws,
             ),
         )
 
@@ -309,14 +382,12 @@ class Estimator:
         if not statistics:
             return {}
         if self.answers.people is None:
-            names = list(statistics)
-            ends = np.cumsum([statistics[key].sums.shape[-1] for key in names])
-            # One matrix product resamples all metrics.
-            sums = np.concatenate([statistics[key].sums for key in names], axis=-1)
-            for weights in self._weights(len(self.scenes), max(sums.shape)):
-                parts = np.split(weights @ sums, ends[:-1], axis=-1)
-                for key, part in zip(names, parts, strict=True):
-                    values[key].append(statistics[key].combine(part))
+            n, policy = len(self.scenes), self.policy
+            images_sums = {key: statistic.sums for key, statistic in statistics.items()}
+            for times in small_weight_blocks(n, policy.bootstrap, policy.seed, block=max(1, MOST_WEIGHTS // n)):
+                for key, sums in _weighted(images_sums, times).items():
+                    parts = np.split(sums, range(_AT_ONCE, len(sums), _AT_ONCE))
+                    values[key] += [statistics[key].combine(part) for part in parts]
         else:
             mass, unparsed = self.answers.people
             for weights in self._weights(len(mass), mass[0].size):
@@ -341,3 +412,39 @@ class Estimator:
             width: number of values that the caller computes per resample. A larger width gives smaller blocks.
         """
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
+
+
+def _checked(statistic: Statistic | OptionError) -> Statistic:
+    if isinstance(statistic, OptionError):
+        raise statistic
+    return statistic
+
+
+def _weighted(sums: Mapping[str, AnyArray], weights: SmallIntArray) -> dict[str, FloatArray]:
+    """Return the weighted sums over images of several arrays, each of shape (n_images, k).
+
+    Args:
+        sums: the arrays.
+        weights: how often each image counts, shape (n_resamples, n_images).
+
+    Returns:
+        Shape (n_resamples, k) each.
+    """
+    out = {key: np.zeros((len(weights), array.shape[-1])) for key, array in sums.items()}
+    # 32-bit floats are twice as fast and represent the sums of small integers exactly.
+    small = [key for key, array in sums.items() if array.dtype == np.uint8]
+    kinds: tuple[tuple[list[str], Any], ...] = (
+        (small, np.float32),
+        ([key for key in sums if key not in small], np.float64),
+    )
+    for start in range(0, weights.shape[1], _SUMMED_AT_ONCE):
+        images = slice(start, start + _SUMMED_AT_ONCE)
+        for keys, kind in kinds:
+            if keys:
+                # One matrix product resamples all metrics.
+                together: Any = np.concatenate([sums[key][images] for key in keys], axis=-1, dtype=kind)
+                ends = np.cumsum([sums[key].shape[-1] for key in keys])
+                parts = np.split(weights[:, images].astype(kind) @ together, ends[:-1], axis=-1)
+                for key, part in zip(keys, parts, strict=True):
+                    out[key] += part
+    return out

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 COSTLY_GAP = 0.1
 """The report warns if the images that one group lacks exclude more than this share of the other groups' images."""
 
+LARGE_ERROR = 1 / 3
+"""The report warns if the standard error of a matched distance is larger than this share of the distance."""
+
 UNEVEN = 1.1
 """The report warns if the numbers of responses per image differ between groups by more than this factor."""
 
@@ -62,6 +65,7 @@ class Scoring:
         groups: the scored groups: people first, then models, then baselines.
         policy: the choices that affect the numbers.
         keys: keys of the metrics that `score` and `report` compute. Default: all.
+        noise: the noise of the reference, which all respondents share; see `sampling.distance_sums`.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class Scoring:
         self.table: pl.DataFrame = self._located()
         self.groups: list[Group] = self._grouped()
         self.reference: frozenset[int] = self._answered_by(policy.reference)
+        self.noise: dict[object, FloatArray] = {}
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
@@ -219,6 +224,7 @@ class Scoring:
                 *self._warnings(),
                 *self._uneven_samples(),
                 *_mixed_outlines(self.arrays.scenes),
+                *_imprecise(groups),
             ),
             groups=groups,
             ceilings=ceilings,
@@ -299,7 +305,7 @@ class Scoring:
             people=None,
         )
         policy = self.policy.model_copy(update={"bootstrap": 0})
-        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy)
+        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy, self.noise)
         chosen = (METRICS[key] for key in self.keys)
         metrics = [m for m in chosen if not m.by_size and ("reference" in m.needs or not m.is_matched)]
         values = estimator.estimates(metrics)
@@ -322,7 +328,7 @@ class Scoring:
             compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
             people=people,
         )
-        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy)
+        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy, self.noise)
 
     def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
         """Return the reference's counts over all its prompts, shape (n_images, n_cells); None without a reference."""
@@ -393,6 +399,21 @@ class Scoring:
             n_images=len(used),
             dropped=dropped,
             parse_policies=tuple(sorted(self.counts.parse_policies)),
+        )
+
+
+def _imprecise(groups: Iterable[GroupScore]) -> Iterator[str]:
+    """Warn about matched distances whose standard error is large compared with the distance."""
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        for key, value in group.metrics.items():
+            is_distance = METRICS[key].is_matched and "reference" in METRICS[key].needs
+            if is_distance and value.value is not None and (value.se or 0) > LARGE_ERROR * abs(value.value):
+                names.setdefault(key, []).append(group.name)
+    for key, of_key in names.items():
+        yield (
+            f"the standard error of `{key}` is more than a third of the distance for {', '.join(of_key)}. Use more "
+            "responses per image, or more images"
         )
 
 

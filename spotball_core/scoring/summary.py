@@ -79,12 +79,14 @@ def mean_over_sports(values: Sequence[MetricValue]) -> MetricValue:
         return missing
     known = [(float(value.value or 0.0), value.ci95) for value in values]
     mean = math.fsum(value for value, _ in known) / len(known)
+    errors = [value.se for value in values if value.se is not None]
+    se = math.hypot(*errors) / len(known) if len(errors) == len(known) else None
     if any(ends is None for _, ends in known):
-        return MetricValue(value=mean, reference=values[0].reference)
+        return MetricValue(value=mean, se=se, reference=values[0].reference)
     below, above = (
         math.hypot(*(value - ends[side] for value, ends in known if ends is not None)) / len(known) for side in (0, 1)
     )
-    return MetricValue(value=mean, ci95=(mean - below, mean + above), reference=values[0].reference)
+    return MetricValue(value=mean, se=se, ci95=(mean - below, mean + above), reference=values[0].reference)
 
 
 def summary_rows(report: ScoreReport) -> list[SummaryRow]:
@@ -175,12 +177,13 @@ def _screen(report: ScoreReport, more: str) -> FirstScreen:
 
 
 def _cell(row: SummaryRow, key: str, report: ScoreReport) -> str:
-    """Format a value; accuracy includes its interval, because the table has room for it."""
+    """Format a value; accuracy includes its interval, and a matched distance its standard error."""
     value, unit = row.value(key), unit_of(key, report.policy)
     if value.value is None:
         return "-"
     ends = interval(value.ci95, unit) if key == "accuracy" else ""
-    return f"{number(value.value, unit)} {ends}".rstrip()
+    error = f"± {number(value.se, unit)}" if value.se is not None else ""
+    return f"{number(value.value, unit)} {ends}{error}".rstrip()
 
 
 def _name(rows: Sequence[SummaryRow], row: SummaryRow) -> str:
@@ -196,6 +199,8 @@ def _notes(report: ScoreReport, rows: Sequence[SummaryRow]) -> Iterator[str]:
     if any(row.value("wasserstein_matched").value is not None for row in rows):
         title = METRICS["wasserstein_matched"].title_under(report.policy)
         yield f"The Wasserstein column shows the distance from the guesses of {report.policy.reference} ({title})."
+        if report.policy.bootstrap:
+            yield "The number after ± is the standard error of the distance."
     unparsed = [
         f"{_name(rows, row)} {n:,} of {sum(group.n_responses for group in row.groups):,}"
         for row in rows

@@ -264,7 +264,8 @@ def _said(value: MetricValue, factor: float, digits: int, *, with_sd: bool = Fal
     def say(number: float) -> str:
         return f"{number * factor:.{digits}f}"
 
-    text = say(value.value) + (f" ± {say(value.sd)}" if value.sd is not None and with_sd else "")
+    spread = value.se if value.se is not None else value.sd if with_sd else None
+    text = say(value.value) + (f" ± {say(spread)}" if spread is not None else "")
     return text + (f"\n[{say(value.ci95[0])}, {say(value.ci95[1])}]" if value.ci95 else "")
 
 
@@ -275,6 +276,8 @@ def _foot(report: ScoreReport) -> str:
         else "images"
     )
     spread = "The number after ± is the standard deviation over images. " if report.groups else ""
+    if any(value.se is not None for group in report.groups for value in group.metrics.values()):
+        spread = "The number after ± is the standard deviation over images; for matched metrics, the standard error. "
     return "\n".join(
         [
             *(f"warning: {warning}" for warning in report.warnings),

@@ -13,15 +13,20 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spotball_core.errors import OptionError
 from spotball_core.typing import FloatArray
 
+SmallIntArray = NDArray[np.uint8]
+
 CONFIDENCE = 0.95
 
-_CACHED = 1_000_000
-"""Maximum number of weights in a cached matrix, which has 8 bytes per weight."""
+MOST_WEIGHTS = 100_000_000
+"""Maximum number of weights in a cached matrix, which has one byte per weight."""
+
+_AT_ONCE = 2_000_000
+"""Number of weights that are drawn at a time, to limit memory."""
 
 
 def resample_weights(n: int, resamples: int, seed: int | np.random.Generator = 0) -> FloatArray:
@@ -57,28 +62,45 @@ def weight_blocks(n: int, resamples: int, seed: int | np.random.Generator = 0, *
         >>> [len(rows) for rows in weight_blocks(3, 5, block=2)]
         [2, 2, 1]
     """
+    return (weights.astype(float) for weights in small_weight_blocks(n, resamples, seed, block=block))
+
+
+def small_weight_blocks(
+    n: int, resamples: int, seed: int | np.random.Generator = 0, *, block: int
+) -> Iterator[SmallIntArray]:
+    """Yield the numbers of `weight_blocks` with one byte each.
+
+    Raises:
+        OptionError: in the cases of `resample_weights`, before the first block.
+    """
     if n < 1:
         raise OptionError(f"found {n}, expected at least 1", field="n")
     if resamples < 0:
         raise OptionError(f"found {resamples}, expected at least 0", field="resamples")
     starts = range(0, resamples, block)
-    if isinstance(seed, int) and n * resamples <= _CACHED:
+    if isinstance(seed, int) and n * resamples <= MOST_WEIGHTS:
         weights = _cached_weights(n, resamples, seed)
         return (weights[at : at + block] for at in starts)
     generator = np.random.default_rng(seed)
     return (_drawn(n, min(block, resamples - at), generator) for at in starts)
 
 
-@lru_cache(maxsize=8)
-def _cached_weights(n: int, resamples: int, seed: int) -> FloatArray:
+@lru_cache(maxsize=4)
+def _cached_weights(n: int, resamples: int, seed: int) -> SmallIntArray:
     """Return the weights as a read-only array. Groups that are scored on the same images use the same weights."""
     weights = _drawn(n, resamples, np.random.default_rng(seed))
     weights.flags.writeable = False
     return weights
 
 
-def _drawn(n: int, resamples: int, generator: np.random.Generator) -> FloatArray:
-    return generator.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+def _drawn(n: int, resamples: int, generator: np.random.Generator) -> SmallIntArray:
+    # No unit is drawn more than 255 times: for 256 or more units, the probability is below 1e-500.
+    weights = np.empty((resamples, n), dtype=np.uint8)
+    size = max(1, _AT_ONCE // n)
+    for at in range(0, resamples, size):
+        part = weights[at : at + size]
+        part[:] = generator.multinomial(n, np.full(n, 1 / n), size=len(part))
+    return weights
 
 
 def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float] | None:
@@ -97,6 +119,16 @@ def percentile_interval(values: ArrayLike, confidence: float = CONFIDENCE) -> tu
         return None
     low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
+
+
+def standard_error(values: ArrayLike) -> float | None:
+    """Return the standard error that bootstrap values show: their standard deviation; None for fewer than two values.
+
+    Undefined resamples (NaN) are excluded.
+    """
+    known = np.asarray(values, dtype=float)
+    known = known[np.isfinite(known)]
+    return float(known.std(ddof=1)) if len(known) > 1 else None
 
 
 def bootstrap_interval(

@@ -10,13 +10,13 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.random import generator_for
-from spotball_core.typing import FloatArray
+from spotball_core.typing import BoolArray, FloatArray
 
 _BLOCK = 2_000_000
 """Maximum number of values in memory at once."""
 
-_CACHED = 1_000_000
-"""Maximum number of values in a cached array of random label swaps, which has 8 bytes per value."""
+_CACHED = 50_000_000
+"""Maximum number of values in a cached array of random label swaps, which has one byte per value."""
 
 ROUNDING = 1e-12
 """Differences a - b that are equal up to this share of |a| + |b| count as ties, because rounding separates them."""
@@ -74,11 +74,11 @@ class Swaps:
         elif self.permutations * self.n <= _CACHED:
             every_way = _cached_ways(self.n, self.permutations, self.seed)
             for start in starts:
-                yield every_way[start : start + block]
+                yield every_way[start : start + block].astype(float)
         else:
             generator = generator_for(self.seed, "swaps", str(self.n))
             for start in starts:
-                yield _random_ways(min(block, len(self) - start), self.n, generator)
+                yield _random_ways(min(block, len(self) - start), self.n, generator).astype(float)
 
     def p_value(self, as_extreme: int) -> float:
         """Return the p value if this many ways give a statistic at least as extreme as the observed one.
@@ -94,15 +94,20 @@ class Swaps:
 
 
 @lru_cache(maxsize=4)
-def _cached_ways(n: int, permutations: int, seed: int) -> FloatArray:
+def _cached_ways(n: int, permutations: int, seed: int) -> BoolArray:
     """Return all random label swaps as a read-only array, which is cached because every metric is tested with them."""
     ways = _random_ways(permutations, n, generator_for(seed, "swaps", str(n)))
     ways.flags.writeable = False
     return ways
 
 
-def _random_ways(ways: int, n: int, generator: np.random.Generator) -> FloatArray:
-    return (generator.random((ways, n)) < 0.5).astype(float)
+def _random_ways(ways: int, n: int, generator: np.random.Generator) -> BoolArray:
+    swapped = np.empty((ways, n), dtype=bool)
+    size = max(1, _BLOCK // n)
+    for start in range(0, ways, size):
+        part = swapped[start : start + size]
+        part[:] = generator.random(part.shape) < 0.5
+    return swapped
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -19,25 +19,34 @@ some_counts = st.lists(st.lists(st.integers(0, 9), min_size=5, max_size=5), min_
 ONE_RESPONSE = np.array([[1.0, 0.0], [0.0, 0.0]])
 
 
-@given(some_counts, st.integers(0, 99), st.integers(0, 20))
-def test_drawn_responses_are_a_subset_of_the_given_size(mass: FloatArray, seed: int, most_listed: int) -> None:
+@given(some_counts, st.integers(0, 99), st.sampled_from([1.0, 1000.0, 1e9]))
+def test_drawn_responses_are_a_subset_of_the_given_size(mass: FloatArray, seed: int, times: float) -> None:
     rng = np.random.default_rng(seed)
+    mass = mass * times
     n = rng.integers(0, mass.sum(axis=-1) + 1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "_MOST_LISTED", most_listed)
-        drawn = sampling.drawn(mass, n, rng, draws=3)
+    drawn = sampling.drawn(mass, n, rng, draws=3)
     assert drawn.shape == (3, *mass.shape)
     assert (drawn.sum(axis=-1) == n).all()
     assert ((drawn >= 0) & (drawn <= mass)).all()
 
 
-@pytest.mark.parametrize("most_listed", [0, 10_000])
-def test_drawn_counts_have_hypergeometric_mean_and_variance(most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_MOST_LISTED", most_listed)
-    drawn = sampling.drawn(np.array([6.0, 3.0, 1.0]), np.asarray(4), np.random.default_rng(0), draws=20_000)
-    share = np.array([0.6, 0.3, 0.1])
-    np.testing.assert_allclose(drawn.mean(axis=0), 4 * share, atol=0.03)
-    np.testing.assert_allclose(drawn.var(axis=0), 4 * share * (1 - share) * (10 - 4) / 9, atol=0.03)
+@pytest.mark.parametrize(("total", "n"), [(10, 4), (10, 9), (1000, 300), (4 * 10**9, 10**9)])
+def test_drawn_counts_have_hypergeometric_mean_and_variance(total: int, n: int) -> None:
+    share, draws = np.array([0.6, 0.3, 0.1]), 20_000
+    drawn = sampling.drawn(total * share, np.asarray(n), np.random.default_rng(0), draws=draws)
+    variance = n * share * (1 - share) * (total - n) / (total - 1)
+    # Five standard errors of the mean and of the variance.
+    assert (np.abs(drawn.mean(axis=0) - n * share) < 5 * np.sqrt(variance / draws)).all()
+    assert (np.abs(drawn.var(axis=0) / variance - 1) < 5 * np.sqrt(2.5 / draws)).all()
+
+
+def test_drawn_pairs_of_cells_have_the_probabilities_of_all_subsets() -> None:
+    mass, draws = np.array([2.0, 2.0, 1.0]), 50_000
+    drawn = sampling.drawn(mass, np.asarray(3), np.random.default_rng(1), draws=draws)
+    ways = [np.bincount(way, minlength=3) for way in itertools.combinations([0, 0, 1, 1, 2], 3)]
+    for way in np.unique(ways, axis=0):
+        expected = np.mean([(each == way).all() for each in ways])
+        assert (drawn == way).all(axis=-1).mean() == pytest.approx(expected, abs=0.01)
 
 
 @given(some_counts, st.integers(0, 99))
@@ -152,8 +161,12 @@ def test_entropy_of_random_counts_has_a_small_bias(n: int, most: float) -> None:
 
 def test_entropy_of_one_response_is_nan_and_of_millions_of_responses_is_close_to_the_true_entropy() -> None:
     assert np.isnan(sampling.entropy(ONE_RESPONSE)).all()
-    many = sampling.entropy(np.array([[2e6, 2e6, 1.0]]))
-    assert many[0] == pytest.approx(math.log(2), abs=1e-4)
+    for n in (2e6, 2e9):
+        many = sampling.entropy(np.array([[n, n, 1.0]]))
+        assert many[0] == pytest.approx(math.log(2), abs=1e-4)
+    # Both sides of the limit between the table of harmonic numbers and their expansion.
+    for row in ([9999, 1], [10_000, 1], [5000, 5001, 1]):
+        assert sampling.entropy(np.array([row], dtype=float))[0] == pytest.approx(entropy_by_loops(row), rel=1e-9)
 
 
 def test_distance_at_any_size_equals_values_computed_by_hand() -> None:

@@ -25,7 +25,6 @@ from spotball_core.grid import Grid
 from spotball_core.metrics import transport as module
 from spotball_core.metrics.alignment import cost_matrix
 from spotball_core.metrics.transport import step_of, transport, transport_on_a_line
-from spotball_core.metrics.transport_whole import _least_cost, least_costs
 from tests.conftest import examples
 from tests.failures import raises
 
@@ -52,8 +51,8 @@ def close(expected: Array, grid: Grid) -> Any:
 
 
 def solve_with(patch: pytest.MonkeyPatch, solver: str) -> None:
-    """Make the given solver solve every problem of counts. The Numba solver needs Numba."""
-    patch.setattr(module, "_MOST_PAIRS", 10**9 if solver == "Python" else -1)
+    """Make the given solver solve every problem in whole numbers. The Numba solver needs Numba."""
+    patch.setattr(module, "_MOST_PAIRS", (-1, -1))
     patch.setattr(module, "find_spec", lambda name: solver == "Numba")
 
 
@@ -292,11 +291,9 @@ def test_within_memory_limits_the_number_of_threads_to_the_available_memory(
     assert module._within_memory(rows[:, :100], 8) == 8
 
 
-@pytest.fixture(params=["Python", "Numba", "Numba's source"])
+@pytest.fixture(params=["Numba", "Numba's source"])
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solver:
-    """Return a solver of problems in whole numbers. The Numba solver also runs as uncompiled Python."""
-    if request.param == "Python":
-        return least_costs
+    """Return Numba's solver of problems in whole numbers, compiled or as plain Python."""
     compiled = numba_solver()
     if request.param == "Numba's source":
         for name, function in vars(compiled).copy().items():
@@ -306,14 +303,15 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> S
 
 
 def by_emd(rows: Array, costs: Array) -> list[int]:
-    """Return the cost of the plan from one `ot.lp.emd` call per row, summed in whole numbers."""
+    """Return the cost of the plan from POT's solver for each row, summed in whole numbers of any size."""
     found = []
     for row in rows:
         sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
         cost = costs[np.ix_(sources, sinks)]
-        plan = ot.lp.emd(row[sources].astype(float), -row[sinks].astype(float), cost.astype(float))
+        sides = row[sources].astype(float), -row[sinks].astype(float)
+        plan = ot.lp.emd_wrap.emd_c(*sides, cost.astype(float), 10_000_000, 1)[0]
         assert (plan == np.floor(plan)).all()
-        found.append(int((plan.astype(np.int64) * cost).sum()))
+        found.append(int((plan.astype(np.int64).astype(object) * cost).sum()))
     return found
 
 
@@ -355,15 +353,11 @@ def test_least_costs_equal_pot_emd(solver: Solver, kind: str, n: int, n_cells: i
 
 @pytest.mark.parametrize("most", [2**30, 2**45])
 @pytest.mark.parametrize("kind", COSTS)
-def test_numba_solver_with_costs_beyond_64_bits_equals_the_python_and_pot_solvers(kind: str, most: int) -> None:
+def test_numba_solver_with_costs_beyond_64_bits_equals_pot(kind: str, most: int) -> None:
     draw = np.random.default_rng(most)
     rows, costs = rows_of(50, 24, most, draw), np.asarray(COSTS[kind](24, draw)).astype(np.int64)
     found = module._whole(*numba_solver().least_costs(rows, costs)).tolist()
-    exact = []
-    for row in rows:
-        sources, sinks = np.flatnonzero(row > 0), np.flatnonzero(row < 0)
-        exact.append(_least_cost(row[sources].tolist(), (-row[sinks]).tolist(), costs[np.ix_(sources, sinks)].tolist()))
-    assert found == pytest.approx(exact, rel=1e-15)
+    assert found == pytest.approx(by_emd(rows, costs), rel=1e-15)
     table = module._Table(costs.astype(float))
     assert found == module._by_pot(rows.astype(float), table, np.ones(50), 1, are_integers=True).tolist()
 
@@ -400,8 +394,7 @@ def test_wasserstein_with_each_solver_gives_identical_results(data: st.DataObjec
         q = (1 - scale) * p + scale * q
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        # The Python solver solves only counts.
-        for solver in ("POT", "Numba", *(["Python"] if are_counts else [])):
+        for solver in ("POT", "Numba"):
             solve_with(patch, solver)
             found.append(wasserstein(p, q, grid=grid, unit=unit).tolist())
             found.append(
@@ -427,18 +420,11 @@ def test_wasserstein_with_each_solver_equals_emd2_on_the_standard_grid(
         solve_with(monkeypatch, "Numba")
         for threads in (1, 3):
             assert wasserstein(p, q, threads=threads).tolist() == expected.tolist()
-    if isinstance(drawn, tuple):
-        solve_with(monkeypatch, "Python")
-        assert wasserstein(p, q).tolist() == expected.tolist()
-    else:
+    if not isinstance(drawn, tuple):
         assert transport(p - q, STANDARD.distances) == pytest.approx(expected, rel=1e-11)
 
 
-def test_wasserstein_of_problems_too_large_for_whole_numbers_is_solved_in_floats(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("solved in whole numbers"))
-    solve_with(monkeypatch, "Python")
+def test_wasserstein_of_numbers_too_large_for_counts_equals_emd2() -> None:
     draw = np.random.default_rng(1)
     p, q = (draw.multinomial(n, np.full(6, 1 / 6)).astype(float) for n in (1009, 1049))
     for grid, ones, others in (
@@ -467,11 +453,11 @@ def test_step_of_is_a_small_power_of_two_or_none_for_large_grids(grid: Grid, uni
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "scale", "loads"),
-    [([1] * 300, 1, False), ([20] * 20, 1, False), ([100], 1, True), ([1, 9000, 1], 1, True), ([1], 0.3, True)],
-    ids=["single", "few", "many", "few and many", "shares"],
+    [([1] * 300, 1, False), ([100] * 5, 1, False), ([6000], 1, True), ([1, 6000, 1], 0.3, True), ([1], 0.3, False)],
+    ids=["single", "few", "many", "few and many shares", "shares"],
 )
 @pytest.mark.parametrize("numba", [True, False])
-def test_wasserstein_loads_numba_or_pot_only_for_many_pairs_in_one_call_or_for_fractions(
+def test_wasserstein_loads_numba_only_for_many_pairs_in_one_call_and_never_all_of_pot(
     calls: list[int], scale: float, loads: bool, numba: bool
 ) -> None:
     if numba:
@@ -488,29 +474,38 @@ def test_wasserstein_loads_numba_or_pot_only_for_many_pairs_in_one_call_or_for_f
         "print(*sorted({'ot', 'numba'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == (["numba" if numba else "ot"] if loads else [])
+    assert done.stdout.split() == (["numba"] if numba and loads else [])
 
 
 @pytest.mark.parametrize("before", [0, 50, 20_000])
-def test_wasserstein_of_few_pairs_uses_the_python_solver_even_after_larger_calls(
+def test_wasserstein_of_few_pairs_uses_the_solver_of_pot_even_after_larger_calls(
     before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    compiled = numba_solver()
     draw = np.random.default_rng(4)
     if before:
         p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, before)).astype(float)
         wasserstein(p, q)
-    asked = []
-
-    def watched(rows: Array, costs: Array) -> Array:
-        asked.append(len(rows))
-        return least_costs(rows, costs)
-
-    # This file has loaded POT, but a small call still does not use it.
-    assert "ot" in sys.modules
-    monkeypatch.setattr(module, "least_costs", watched)
+    monkeypatch.setattr(compiled, "least_costs", lambda *given: pytest.fail("solved with Numba"))
     p, q = draw.multinomial(20, np.full(60, 1 / 60), (2, 5)).astype(float)
-    wasserstein(p, q)
-    assert asked == [5]
+    assert wasserstein(p, q) == pytest.approx(plain(p, q, STANDARD), rel=1e-11)
+
+
+def test_solver_of_pot_alone_equals_pot_which_can_be_imported_later() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from spotball_core import wasserstein\n"
+        "found = wasserstein([1, 2, 3] + [0] * 57, [0] * 56 + [1, 1, 3, 1])\n"
+        "assert not any(name.partition('.')[0] == 'ot' for name in sys.modules)\n"
+        "import ot, ot.lp.emd_wrap\n"
+        "from spotball_core import Grid\n"
+        "p, q = np.array([1, 2, 3] + [0] * 57) / 6, np.array([0] * 56 + [1, 1, 3, 1]) / 6\n"
+        "assert abs(ot.emd2(p, q, Grid.standard().distances) - found) < 1e-9\n"
+        "assert ot.lp.emd_wrap.emd_c\n"
+        "print(ot.emd2_1d([0.0, 1.0], [1.0, 2.0], metric='minkowski', p=1))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -529,7 +524,7 @@ def test_numba_solver_works_without_a_writable_cache_folder(tmp_path: Path) -> N
 
 
 def test_wasserstein_without_numba_uses_the_solver_of_pot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_PAIRS", -1)
+    monkeypatch.setattr(module, "_MOST_PAIRS", (-1, -1))
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.delitem(sys.modules, "spotball_core.metrics.transport_numba", raising=False)
     monkeypatch.setattr(module, "find_spec", {"numba": None}.get)
@@ -562,7 +557,7 @@ def test_numba_solver_runs_in_threads_with_identical_results(monkeypatch: pytest
 def test_transport_of_probabilities_without_a_step_does_not_round_to_whole_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "least_costs", lambda *given: pytest.fail("taken for whole numbers"))
+    monkeypatch.setattr(module, "_in_steps", lambda *given: pytest.fail("taken for whole numbers"))
     cost = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     # The flows across the borders are 1/4, 1/2 and 0.4.
     assert transport(np.array([[0.25, 0.25, -0.1, -0.4]]), cost) == pytest.approx([1.15])

@@ -212,7 +212,7 @@ def fit_angles(
     shapes = [kernel.shape for kernel in KERNELS if kernel.ends == "clip"]
     by_kernel = fit_each([AngleLikelihood(data, shape) for shape in shapes])
     fits = fit_structures(by_kernel[0])
-    chosen_name = compare(fits, seed=seed).chosen
+    chosen_name = compare(fits, seed=seed).close[0]
     full, check = fits["mixed"], _check(fits[chosen_name], seed)
     kind: Kind = "none"
     if check.fits:

@@ -232,6 +232,17 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
     return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, fitted.parameters) for fitted in better)])}
 
 
+def with_other_kernels(chosen: CueFit[ModelT], by_kernel: Sequence[CueFit[ModelT]]) -> list[CueFit[ModelT]]:
+    """Return a structure's fits with all kernels, the most likely first.
+
+    Args:
+        chosen: the structure's fit with one kernel.
+        by_kernel: fits of the full model with all kernels.
+    """
+    others = [fit(one.model, chosen.structure, one.parameters) for one in by_kernel if one.model is not chosen.model]
+    return sorted([chosen, *others], key=lambda fitted: -fitted.log_likelihood)
+
+
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:
     """Return starting points for a structure: `parameters`, and a copy with noise 0.5 and lapse rate 0.25."""
     if not structure.complexity:

@@ -219,12 +219,13 @@ def fit_angles(
         kind = ("coin" if full.parameters[Q] >= 0.5 else "compromise") if chosen_name == "mixed" else chosen_name
     ordered = [full, *by_kernel[1:]]
     missing = Estimate(value=None, ci95=None, reason="the responses do not determine this parameter")
+    nothing = kind in ("guess", "none")
     return AngleMechanism(
         kind=kind,
-        w=missing if chosen_name == "guess" else _estimate(ordered, W),
-        q=missing if chosen_name in ("guess", "eye", "head") else _estimate(ordered, Q),
-        noise=missing if chosen_name == "guess" else _degrees(_estimate(ordered, LOG_NOISE)),
-        lapse=_estimate(ordered, LAPSE),
+        w=missing if nothing else _estimate(ordered, W),
+        q=missing if nothing or kind in ("eye", "head") else _estimate(ordered, Q),
+        noise=missing if nothing else _degrees(_estimate(ordered, LOG_NOISE)),
+        lapse=missing if kind == "none" else _estimate(ordered, LAPSE),
         fits=check.fits,
         shape=full.model.shape,
         check=Check(distance=check.distance, expected=check.expected, excess=check.excess, margin=MARGIN, p=check.p),

@@ -196,7 +196,7 @@ def test_fit_angles_identifies_each_kind_of_respondent(kind: str, noise: float, 
 
 def test_fit_angles_gives_kind_none_for_opposite_responses_and_raises_option_error_for_invalid_angles() -> None:
     found = responses("opposite", 5)
-    assert (found.kind, found.fits) == ("none", False)
+    assert (found.kind, found.fits, found.w.value) == ("none", False, None)
     some = np.zeros(30)
     for angles, code in (
         ((some[:5], some[:5], some[:5]), "cannot-estimate"),

@@ -26,9 +26,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from spotball_core.gaze.battery.chance import at_chance, refined
 from spotball_core.gaze.battery.run import Battery
-from spotball_core.gaze.battery.types import type_of
 from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.mechanism.records import Estimate, Mechanism
 from spotball_core.gaze.mechanism.run import fit_mechanism
@@ -180,8 +178,7 @@ def tree_types(kind: str, prompts: int, observers: int) -> dict[str, int]:
     types: Counter[str] = Counter()
     for number in range(observers):
         rows = with_measures(trials_of(draw(kind, number), number, prompts, natural=True))
-        battery = Battery(rows, 0.05)
-        types[refined(type_of(battery.__getitem__), at_chance(rows))] += 1
+        types[Battery(rows).type()] += 1
     return dict(types.most_common())
 
 

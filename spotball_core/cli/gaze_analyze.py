@@ -34,6 +34,21 @@ def analyze(
             "people if TRIALS do not contain human.",
         ),
     ] = None,
+    policy: Annotated[
+        Literal["standard", "paper"],
+        typer.Option(
+            rich_help_panel="Tests",
+            help="Models and types of this package (standard), or those printed in the paper.",
+        ),
+    ] = "standard",
+    margin: Annotated[
+        float,
+        typer.Option(
+            metavar="POINTS",
+            rich_help_panel="Tests",
+            help="Largest gap to people, in percentage points, for the type human-level.",
+        ),
+    ] = 5,
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
@@ -118,15 +133,17 @@ def analyze(
 
         # Check the options before the tests, which take minutes.
         check_report(out)
+    if not 0 < margin < 100:
+        raise OptionError(f"found {margin:g}, expected a number between 0 and 100, such as 5", field="--margin")
     try:
-        policy = TestPolicy(alpha=alpha, multiplicity=multiplicity)
+        test_policy = TestPolicy(name=policy, alpha=alpha, multiplicity=multiplicity, margin=margin / 100)
     except ValidationError as error:
         raise OptionError(
             f"found {alpha:g}, expected a number between 0 and 1, such as 0.05", field="--alpha"
         ) from error
     photos = read_stimuli(stimuli) if stimuli else ()
     options = GazeOptions(
-        policy=policy,
+        policy=test_policy,
         people=people,
         hinted=tuple(part.strip() for part in hinted.split(",") if part.strip()),
         models=read_models(models) if models else None,

@@ -26,6 +26,7 @@ from spotball_core.gaze.fleet import (
     trends,
 )
 from spotball_core.gaze.measures import accuracy_by_objects, with_measures
+from spotball_core.gaze.mechanism.constant import Constant, constant_choice
 from spotball_core.gaze.mechanism.records import Mechanism
 from spotball_core.gaze.mechanism.run import mechanism_or_reason
 from spotball_core.schema.record import Record
@@ -70,6 +71,7 @@ class RespondentResult(Record):
             `all` if there are no such trials.
         tests: the finding of each test, by the test's key.
         type: the respondent's type, which follows from the tests.
+        constant: the choice that the respondent always makes; None if its choices vary.
         at_chance: equivalence tests of accuracy and head choices against chance; None for fewer than two photos.
         stability: the types in bootstrap samples of the scenes; None without resamples.
         mechanism: the fitted cue model, which describes how the respondent combines eyes and head; None if it was not
@@ -90,6 +92,7 @@ class RespondentResult(Record):
     accuracy_of: Literal["natural", "all"]
     tests: dict[Key, Finding]
     type: Type
+    constant: Constant | None = None
     at_chance: AtChance | None
     stability: Stability | None = None
     mechanism: Mechanism | None
@@ -105,7 +108,7 @@ class GazeSignature(Record):
         version: version of spotball-core.
         data: SHA-256 of all trials, independent of their order.
         people: the respondent that stands for people in Test 1; None if Test 1 uses the published accuracies of people.
-        policy: alpha and the correction for multiple tests.
+        policy: the policy of the tests.
         bootstrap: number of resamples of the photos, for intervals of means.
         seed: seed of all random draws.
         dropped: number of excluded trials, by reason.
@@ -124,6 +127,8 @@ class GazeSignature(Record):
             "v": self.version,
             "data": self.data[:8],
             "people": self.people or "published",
+            "policy": self.policy.name,
+            "margin": f"{self.policy.margin:g}",
             "alpha": f"{self.policy.alpha:g}",
             "multiplicity": self.policy.multiplicity,
             "boot": self.bootstrap,
@@ -286,7 +291,7 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
             rows,
             kind,
             resamples=options.stability,
-            alpha=options.policy.alpha,
+            policy=options.policy,
             people=task.people,
             seed=options.seed,
         )
@@ -298,13 +303,14 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
         respondent=rows["respondent"][0],
         n_trials=len(rows),
         n_unmatched=rows.select(pl.col("choice").null_count()).item(),
-        summary=summary(kind, stable, mechanism),
+        summary=summary(kind, stable, mechanism or no_mechanism, tests["1"]),
         accuracy={str(n): mean.value for n, mean in accuracy.items()},
         accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
         accuracy_trials={str(n): mean.n_trials for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,
+        constant=constant_choice(rows),
         at_chance=at_chance(rows, alpha=options.policy.alpha),
         stability=stable,
         mechanism=mechanism,
@@ -318,17 +324,24 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     )
 
 
-def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | None) -> str:
-    """Describe a respondent in two sentences: the result of the cue model and the type.
+def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | str | None, gap: Finding) -> str:
+    """Describe a respondent: the result of the cue model, and then the type.
 
     Args:
         kind: the respondent's type.
         stable: the stability of the type; None if it was not estimated.
-        mechanism: the respondent's cue model; None if it was not fitted.
+        mechanism: the respondent's cue model, or why it was not fitted.
+        gap: the finding of Test 1.
     """
-    says = mechanism.says.removesuffix(".") if mechanism else "The cue model was not fitted"
+    says = mechanism.says if isinstance(mechanism, Mechanism) else f"The cue model was not fitted: {mechanism}."
     often = f" (also in {stable.share:.0%} of {stable.resamples} resamples)" if stable else ""
-    return f"{says}. The type is {kind}{often}."
+    type_says = f"The type by the paper's tests is {kind}{often}."
+    if kind == "no gap shown":
+        seen = 100 * gap.numbers["detectable"]
+        type_says += (
+            f" It is not distinguishable from people with these data; a gap of {seen:.0f} points would be seen."
+        )
+    return f"{says} {type_says}"
 
 
 def _fleet(rows: pl.DataFrame, options: GazeOptions) -> Fleet:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
+
+from spotball_core.gaze.battery.types import Type
+from spotball_core.gaze.mechanism.records import Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -12,6 +15,15 @@ if TYPE_CHECKING:
 
 INCONGRUENT_DROP: Final = 0.1
 """Smallest drop in accuracy from congruent to incongruent photos for which a human-level respondent gets a warning."""
+
+CONTRADICTIONS: Final[Mapping[Kind, tuple[Type, ...]]] = {
+    "eye": ("head-only", "head-dominant", "eye-head ambivalent"),
+    "head": ("human-level", "eye-head ambivalent"),
+    "compromise": ("head-only", "eye-head ambivalent"),
+    "coin": ("head-only", "head-dominant"),
+    "guess": ("human-level", "head-only", "head-dominant", "eye-head ambivalent"),
+}
+"""The types that contradict each mechanism."""
 
 
 def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: str | None) -> list[str]:
@@ -33,6 +45,12 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
             warnings.append(f"{name}: the cue model was not fitted, because {result.no_mechanism}")
         if warning := _human_level_on_natural_photos(result):
             warnings.append(warning)
+        kind = result.mechanism.kind if result.mechanism else None
+        if kind is not None and result.type in CONTRADICTIONS.get(kind, ()):
+            warnings.append(
+                f"{name}: the type {result.type} contradicts the cue model, which is {kind}. Prefer the cue model: the "
+                "tests behind the type do not separate noise from the use of the head"
+            )
         for key, test in result.tests.items():
             if test.reason and test.verdict is not None:
                 warnings.append(f"{name}, Test {key}: a t-test replaces the model, because {test.reason}")

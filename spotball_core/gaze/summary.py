@@ -1,4 +1,4 @@
-"""Summarize a gaze analysis: the types in one sentence, and a table that fits 80 columns."""
+"""Summarize a gaze analysis: the mechanisms in one sentence, and a table that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ _LONGEST = 24
 
 
 def headline(report: GazeReport) -> str:
-    """Return one sentence with the types of the respondents; for one respondent, also with the cue model's result."""
+    """Return one sentence with the mechanisms of the respondents; for one respondent, also with its type."""
     if len(report.respondents) == 1:
         (only,) = report.respondents
         return f"{shortened(only.respondent, _LONGEST)}: {only.summary}"
-    by_type: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for result in report.respondents:
-        by_type.setdefault(result.type, []).append(result.respondent)
+        by_kind.setdefault(_mechanism(result), []).append(result.respondent)
     parts = [
-        f"{len(names):,} {'has' if len(names) == 1 else 'have'} the type {kind}{_names(names)}"
-        for kind, names in sorted(by_type.items(), key=lambda entry: -len(entry[1]))
+        f"{len(names):,} {'has' if len(names) == 1 else 'have'} "
+        f"{'no cue model' if kind == '-' else f'the mechanism {kind}'}{_names(names)}"
+        for kind, names in sorted(by_kind.items(), key=lambda entry: -len(entry[1]))
     ]
     return f"Of {plural(len(report.respondents), 'respondent')}, {listed(parts)}."
 
@@ -48,8 +49,8 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
         rows.append(
             [
                 result.respondent,
+                _mechanism(result),
                 result.type,
-                result.mechanism.kind if result.mechanism else "-",
                 f"{result.n_trials:,}",
                 number(chance.accuracy, "share"),
                 number(chance.chance, "share"),
@@ -59,6 +60,7 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
     notes = [
         "Accuracy covers all conditions; unmatched replies count as wrong.",
         "The weight of the head is 0% if only the eyes count, and 100% if only the head counts.",
+        "The mechanism (cue model) accounts for noise. The type (tests of the paper) does not; prefer the mechanism.",
     ]
     unmatched = [(result.respondent, result.n_unmatched) for result in report.respondents if result.n_unmatched]
     if unmatched:
@@ -67,7 +69,7 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
         notes.append(f"Unmatched replies: {shown}{more}.")
     screen = FirstScreen(
         headline(report),
-        ["respondent", "type", "cue\nmodel", "trials", "accuracy\n(%)", "chance\n(%)", "weight of\nhead (%)"],
+        ["respondent", "cue\nmodel", "type", "trials", "accuracy\n(%)", "chance\n(%)", "weight of\nhead (%)"],
         rows,
         n_names=1,
         n_words=2,
@@ -81,6 +83,10 @@ def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:
 def _names(names: list[str]) -> str:
     more = f", and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return f" ({', '.join(shortened(name, _LONGEST) for name in names[:_NAMED])}{more})"
+
+
+def _mechanism(result: RespondentResult) -> str:
+    return result.mechanism.kind if result.mechanism else "-"
 
 
 def _head_weight(result: RespondentResult) -> str:

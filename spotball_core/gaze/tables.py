@@ -105,12 +105,17 @@ def _share(result: RespondentResult, n: str) -> str:
 
 
 def _types(report: GazeReport) -> Titled:
-    heads = ["respondent", "type", *(f"Test {key}" if key[0].isdigit() else key for key in QUESTIONS)]
+    heads = ["respondent", "mechanism", "type", *(f"Test {key}" if key[0].isdigit() else key for key in QUESTIONS)]
     rows = [
-        [result.respondent, result.type, *(mark(finding) for finding in result.tests.values())]
+        [
+            result.respondent,
+            result.mechanism.kind if result.mechanism else "-",
+            result.type,
+            *(mark(finding) for finding in result.tests.values()),
+        ]
         for result in report.respondents
     ]
-    return "Table 2: types and tests", 2, heads, rows
+    return "Table 2: types and tests", 3, heads, rows
 
 
 def _numbers(report: GazeReport) -> Titled:

@@ -13,6 +13,7 @@ from spotball_core.gaze.mechanism.run import mechanism_or_reason
 from spotball_core.schema.record import Record
 from spotball_core.service.parallel import in_processes
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
+from spotball_core.text.numbers import interval, number
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 if TYPE_CHECKING:
@@ -149,13 +150,13 @@ def _foot(weights: GazeWeights) -> Iterator[str]:
 
 
 def _percent(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.ci95 is None:
+    if estimate.value is None:
         return "-"
-    low, high = estimate.ci95
-    return f"{100 * estimate.value:.1f}\n[{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{number(estimate.value, 'share')}\n{interval(estimate.ci95, 'share')}"
 
 
 def _steps(estimate: Estimate) -> str:
     if estimate.value is None or estimate.ci95 is None:
         return "-"
-    return f"{estimate.value:.2f}\n[{estimate.ci95[0]:.2f}, {estimate.ci95[1]:.2f}]"
+    bound = " (at bound)" if estimate.at_bound else ""
+    return f"{estimate.value:.2f}{bound}\n[{estimate.ci95[0]:.2f}, {estimate.ci95[1]:.2f}]"

@@ -66,7 +66,7 @@ def test_report_json_has_the_documented_keys_and_types(report: GazeReport) -> No
         assert one["n_unmatched"] == 0
     assert [one["type"] for one in said["respondents"]] == ["head-only", "human-level"]
     assert said["signature"].startswith("spotball-gaze|v:")
-    assert "alpha:0.05|multiplicity:none" in said["signature"]
+    assert "policy:standard|margin:0.05|alpha:0.05|multiplicity:none" in said["signature"]
     assert GazeReport.model_validate(said) == report
 
 

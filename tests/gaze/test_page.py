@@ -14,6 +14,7 @@ from spotball_core.errors import OptionError
 from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.data.trials import Trials, together
+from spotball_core.gaze.mechanism.run import fit_mechanism
 from spotball_core.gaze.page.sections import all_sections
 from spotball_core.gaze.page.times import said_of, times
 from spotball_core.gaze.page.write import write_gaze_report
@@ -181,12 +182,13 @@ def test_summary_table_fits_80_columns_and_has_the_numbers_of_the_report(guessin
     assert lines[-1] == guessing.signature
 
 
-def test_headline_counts_respondents_by_type(guessing: GazeReport) -> None:
-    types = ("head-only", "human-level", "human-level")
-    pairs = zip(guessing.respondents, types, strict=True)
-    respondents = tuple(one.model_copy(update={"type": kind}) for one, kind in pairs)
-    assert headline(guessing.model_copy(update={"respondents": respondents})) == (
-        "Of 3 respondents, 2 have the type human-level (organization…g-name-2026, y) and 1 has the type head-only (x)."
+def test_headline_counts_respondents_by_mechanism(guessing: GazeReport) -> None:
+    first, *others = guessing.respondents
+    trials = simulate(Observer("head"), factorial_design(), prompts=1)
+    mechanism = fit_mechanism(trials.frame)
+    heads = [one.model_copy(update={"mechanism": mechanism}) for one in others]
+    assert headline(guessing.model_copy(update={"respondents": (first, *heads)})) == (
+        "Of 3 respondents, 2 have the mechanism head (organization…g-name-2026, y) and 1 has no cue model (x)."
     )
 
 

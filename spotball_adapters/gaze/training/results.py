@@ -27,6 +27,9 @@ from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 ORDER: Final[tuple[Condition, ...]] = ("congruent", "incongruent", "natural")
 """The conditions, in the order of the columns of the gaze paper's Table 3."""
 
+AT_CHANCE: Final = 0.05
+"""A model is at chance if its accuracy is above guessing by less than this in each condition."""
+
 FIGURE: Final = "gaze-training"
 
 _LOOKS: Final = {"congruent": ("model-1", "o"), "incongruent": ("people", "s"), "natural": ("model-2", "^")}
@@ -114,6 +117,7 @@ class TrainingReport(Record):
         chance: expected accuracy of uniform guessing on the test pictures, by condition.
         n_test: number of test pictures, by condition.
         versions: versions of the packages, and the device.
+        warnings: one text per training set after which the model is at chance.
         signature: a short text that identifies the versions, the settings and the trials.
     """
 
@@ -124,6 +128,7 @@ class TrainingReport(Record):
     chance: dict[str, float]
     n_test: dict[str, int]
     versions: dict[str, str]
+    warnings: tuple[str, ...] = ()
     signature: str
 
 
@@ -156,13 +161,21 @@ def report_of(settings: TrainingSettings, runs: Sequence[Run], trials: Trials) -
             for c in conditions
         }
         difference = {c: Over.of_differences([b - a for a, b in values]) for c, values in pairs.items()}
+    chance: dict[str, float] = {condition: tested[condition][1] for condition in conditions}
     return TrainingReport(
         settings=settings,
         sets=tuple(sets),
         difference=difference,
-        chance={condition: tested[condition][1] for condition in conditions},
+        chance=chance,
         n_test={condition: tested[condition][0] for condition in conditions},
         versions=runs[-1].versions,
+        warnings=tuple(
+            f"{_named(result.set)}: accuracy is at chance (less than {100 * AT_CHANCE:g} points above guessing in each "
+            "condition). The model did not learn the task, so differences between sets do not show which cue it uses. "
+            "Train longer"
+            for result in sets
+            if all(result.accuracy[c].mean < chance[c] + AT_CHANCE for c in conditions)
+        ),
         signature=_signature(settings, trials, runs[-1].versions),
     )
 
@@ -270,7 +283,8 @@ def _cell(over: Over, sign: str = "") -> str:
 
 def _foot(report: TrainingReport) -> str:
     explanation = "Entries show the mean ± standard deviation over seeds, and Student's 95% interval of the mean."
-    return f"{explanation} Data: {_kind(report)}.\n{report.signature}"
+    warnings = "".join(f"warning: {warning}\n" for warning in report.warnings)
+    return f"{warnings}{explanation} Data: {_kind(report)}.\n{report.signature}"
 
 
 def _kind(report: TrainingReport) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spotball_core.gaze.battery.modeling import by_stimulus
-from spotball_core.gaze.battery.types import Type
 from spotball_core.gaze.plain_tests import equivalence_p, one_sample
 from spotball_core.schema.record import Record
 
@@ -74,13 +73,3 @@ def _excess(rows: pl.DataFrame, column: str) -> tuple[float, float] | None:
     photos = by_stimulus(rows, share=pl.col(column).fill_null(0.0))
     mean = one_sample(photos["share"].to_numpy() - 1 / np.asarray(photos["n_objects"], dtype=float))
     return None if mean is None else (mean.estimate, equivalence_p(mean.estimate, mean.se, MARGIN, mean.df))
-
-
-def refined(kind: Type, chance: AtChance | None) -> Type:
-    """Return the type, with `at chance` instead of `gap without head bias` for respondents at chance.
-
-    Args:
-        kind: the type from the decision tree.
-        chance: the result of `at_chance`.
-    """
-    return "at chance" if kind == "gap without head bias" and chance is not None and chance.verdict else kind

@@ -63,7 +63,9 @@ def with_place(rows: pl.DataFrame, target: str) -> pl.DataFrame:
     return rows.with_columns(place=pl.format("{} {}", "n_objects", where))
 
 
-def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float = 0.05) -> Finding:
+def grows_with_distance(
+    rows: pl.DataFrame, distance: Distance, *, alpha: float = 0.05, printed: bool = False
+) -> Finding:
     """Test whether choices are farther from a target if the eyes look farther from the head target (Test 2.4 or 3).
 
     Args:
@@ -71,9 +73,11 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
         distance: the tested distance: from the gaze target in Test 2.4, from the head target in Test 3.
         alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
             include them. The p value of the finding does not depend on it.
+        printed: whether to use the model as printed in the paper: without place and dispersion.
     """
     import polars as pl
 
+    others = ("view",) if printed else ("view", "place")
     controlled = with_place(rows.filter(pl.col("condition") != "natural"), distance.target)
     matched = controlled.filter(pl.col("choice").is_not_null())
     counts: dict[str, Any] = {
@@ -92,16 +96,20 @@ def grows_with_distance(rows: pl.DataFrame, distance: Distance, *, alpha: float 
     fitted = model(
         matched,
         distance.column,
-        ("center(dist_eye_head)*center(proximity)", "view", "place"),
-        ("center(dist_eye_head)", "center(proximity)", "view", "place"),
+        ("center(dist_eye_head)*center(proximity)", *others),
+        ("center(dist_eye_head)", "center(proximity)", *others),
         trials=distance.steps,
         expected=matched[distance.expected].to_numpy(),
         alpha=alpha,
+        dispersed=not printed,
     )
     if fitted.fit is None or fitted.problem:
         excess = pl.col(distance.column) - pl.col(distance.expected)
         photos = by_stimulus(matched, excess=excess)
-        covariates: list[ArrayLike] = [photos["proximity"], *indicators(photos["view"]), *indicators(photos["place"])]
+        covariates: list[ArrayLike] = [
+            photos["proximity"],
+            *(part for name in others for part in indicators(photos[name])),
+        ]
         estimate = regression_slope(photos["dist_eye_head"], photos["excess"], covariates)
         return by_t_test(
             *(distance.key, fitted, estimate),

@@ -55,15 +55,16 @@ SHARE_MARGIN: Final = 0.1
 TO_HEAD = Distance("3", "dist_to_head", "head_reach", "expected_dist_to_head", "head", "distance to the head target")
 
 
-def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+def gaze_responsiveness(rows: pl.DataFrame, *, alpha: float = 0.05, printed: bool = False) -> Finding:
     """Test whether choices are farther from the head target if the eyes look farther from it (Test 3).
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
             include them. The p value of the finding does not depend on it.
+        printed: whether to use the model as printed in the paper: without place and dispersion.
     """
-    return grows_with_distance(rows, TO_HEAD, alpha=alpha)
+    return grows_with_distance(rows, TO_HEAD, alpha=alpha, printed=printed)
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,13 @@ class _Set:
     models: tuple[Model, ...]
 
 
-def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05, printed: bool = False) -> Finding:
     """Test whether choices look like coin flips between gaze and head target (Test 4). Exclude unmatched choices.
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         alpha: level of the comparisons between distances, after the adjustment of their p values.
+        printed: whether to use the models as printed in the paper: without place.
     """
     import polars as pl
 
@@ -151,7 +153,7 @@ def coin_flipping(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
     for n_objects in SIZES:
         of_size = matched.filter(n_objects=n_objects)
         if of_size["dist_eye_head"].n_unique() > 2 and 0.0 in of_size["dist_eye_head"]:
-            sets.append(_set(of_size, n_objects, alpha))
+            sets.append(_set(of_size, n_objects, alpha, ("view",) if printed else ("view", "place")))
     sets = [photo_set for photo_set in sets if photo_set.pairs]
     if not sets:
         return no_answer(
@@ -255,16 +257,16 @@ def _avoids_head(rows: pl.DataFrame, alpha: float) -> bool:
     return mean is not None and mean.estimate < 0 and mean.p < alpha
 
 
-def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
+def _set(rows: pl.DataFrame, n_objects: int, alpha: float, others: tuple[str, ...]) -> _Set:
     fitted = model(
         rows,
         "is_head",
-        ("C(dist_eye_head)*center(proximity)", "view", "place"),
-        ("C(dist_eye_head)", "center(proximity)", "view", "place"),
+        ("C(dist_eye_head)*center(proximity)", *others),
+        ("C(dist_eye_head)", "center(proximity)", *others),
         alpha=alpha,
     )
     if fitted.fit is None or fitted.problem:
-        return _plain(rows, n_objects, fitted)
+        return _plain(rows, n_objects, fitted, "place" in others)
     means = marginal_means(fitted.fit, ["dist_eye_head"])
     pairs = [
         Pair(
@@ -280,8 +282,8 @@ def _set(rows: pl.DataFrame, n_objects: int, alpha: float) -> _Set:
     return _Set(n_objects, means.table.to_dicts(), pairs, fitted.method, "", fitted.records)
 
 
-def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
-    """Compare the shares of head choices at all pairs of distances by t-tests over photos, adjusted for `place`."""
+def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled, place: bool) -> _Set:
+    """Compare the shares of head choices at all pairs of distances by t-tests over photos, with or without `place`."""
     import polars as pl
 
     photos = by_stimulus(rows, share=pl.col("is_head"))
@@ -290,7 +292,7 @@ def _plain(rows: pl.DataFrame, n_objects: int, fitted: Modeled) -> _Set:
     for near, far in combinations(distances, 2):
         two = photos.filter(pl.col("dist_eye_head").is_in([float(near), float(far)]))
         is_far = (two["dist_eye_head"] == far).cast(pl.Float64)
-        slope = regression_slope(is_far, two["share"], indicators(two["place"]))
+        slope = regression_slope(is_far, two["share"], indicators(two["place"]) if place else ())
         if slope is not None:
             equal = equivalence_p(slope.estimate, slope.se, SHARE_MARGIN, slope.df)
             pairs.append(Pair(n_objects, near, far, -slope.estimate, slope.p, equal))

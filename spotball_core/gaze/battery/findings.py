@@ -79,6 +79,8 @@ class Model(_Sparse):
         dropped: sets of random intercepts that were tried and rejected, with reasons.
         n_rows: number of fitted rows.
         log_likelihood: log likelihood by Laplace's approximation.
+        dispersion: factor of the variances in the finding; above 1 if the steps of a choice vary more than independent
+            steps.
         converged: whether the fit converged.
         problem: why the model is unreliable and a t-test replaces it; empty if the model is used.
         interactions: test of whether the interactions are needed; None if there are none or the test was not possible.
@@ -90,6 +92,7 @@ class Model(_Sparse):
     dropped: tuple[str, ...] = ()
     n_rows: int
     log_likelihood: float
+    dispersion: float = 1.0
     converged: bool
     problem: str = ""
     interactions: Interactions | None = None

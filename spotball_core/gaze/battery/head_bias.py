@@ -246,12 +246,13 @@ def better_when_congruent(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding
 WRONGNESS = Distance("2.4", "wrongness", "reach", "expected_wrongness", "gaze", "wrongness")
 
 
-def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05) -> Finding:
+def more_wrong_with_distance(rows: pl.DataFrame, *, alpha: float = 0.05, printed: bool = False) -> Finding:
     """Test whether choices are farther from the gaze target if the eyes look farther from the head target (Test 2.4).
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
             include them. The p value of the finding does not depend on it.
+        printed: whether to use the model as printed in the paper: without place and dispersion.
     """
-    return grows_with_distance(rows, WRONGNESS, alpha=alpha)
+    return grows_with_distance(rows, WRONGNESS, alpha=alpha, printed=printed)

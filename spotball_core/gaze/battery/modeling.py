@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -72,6 +72,7 @@ def model(
     trials: str | None = None,
     expected: FloatArray | None = None,
     alpha: float = 0.05,
+    dispersed: bool = False,
 ) -> Modeled:
     """Fit a binomial model with as many random intercepts as possible, with and without interactions.
 
@@ -84,6 +85,7 @@ def model(
         expected: expected values under chance, shape (n,), whose log odds are the offset; None for no offset.
         alpha: level of the likelihood-ratio test of the interactions. If they are not significant, the record contains
             the coefficients of the model without interactions. `Modeled.fit` has interactions in either case.
+        dispersed: whether the covariance of `Modeled.fit` is multiplied by the dispersion.
     """
     full, plain = _varying(terms, rows), _varying(without, rows) if without is not None else None
     groups = {name: rows[name].to_numpy() for name in GROUPS if _tells_apart(rows, name)}
@@ -118,18 +120,36 @@ def model(
             )
             reported = selected.fit if needed else smaller
     problem = _problem(selected)
+    phi = dispersion(selected.fit) if dispersed and selected.fit.converged else 1.0
     record = Model(
         formula=_formula(response, full, selected.groups, offset is not None),
         groups={name: selected.fit.sds[name] for name in selected.groups},
         dropped=tuple(f"{', '.join(attempt.groups) or 'none'}: {attempt.reason}" for attempt in selected.dropped),
         n_rows=len(rows),
         log_likelihood=selected.fit.log_likelihood,
+        dispersion=phi,
         converged=selected.fit.converged,
         problem=problem,
         interactions=interactions,
         coefficients=_coefficients(reported) if reported.converged else {},
     )
-    return Modeled(selected.fit, record, problem)
+    return Modeled(replace(selected.fit, covariance=phi * selected.fit.covariance), record, problem)
+
+
+def dispersion(fitted: Fit) -> float:
+    """Return Pearson's chi-square per degree of freedom, at least 1; 1 if each response has one step.
+
+    The models treat the steps of a choice as independent. The steps of a respondent that guesses are not: all numbers
+    of steps are about equally likely, which varies more than a binomial distribution. Without the dispersion, tests of
+    such respondents reject too often.
+    """
+    from scipy.special import expit
+
+    share, trials = expit(fitted.linear_predictor), fitted.data.trials
+    if trials.max() <= 1:
+        return 1.0
+    squares = (fitted.data.successes - trials * share) ** 2 / (trials * share * (1 - share))
+    return max(1.0, float(squares.sum()) / max(1, fitted.n - len(fitted.coefficients)))
 
 
 def by_stimulus(rows: pl.DataFrame, **means: pl.Expr) -> pl.DataFrame:

@@ -5,6 +5,9 @@ show n objects, and $a_n$ and $h_n$ are the accuracies of the respondent and of 
 test statistic is $z$ = gap / standard error. Trials with the same photo are not independent, and neither are one
 person's trials. The variance is therefore clustered by photo, and also by person if several people answered (two-way
 clustering, Cameron, Gelbach and Miller 2011).
+
+A nonsignificant gap does not show that the respondent is as accurate as people. A one-sided noninferiority test
+therefore tests whether the gap is smaller than a margin, with the same standard error.
 """
 
 from __future__ import annotations
@@ -31,16 +34,22 @@ and 4 objects like the 900 photos of the pilot study.
 """
 
 
-def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> Finding:
+_DETECTABLE: Final = 1.959963984540054 + 0.8416212335729143
+"""Number of standard errors of a gap that the test detects with a power of 80%."""
+
+
+def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None, *, margin: float = 0.05) -> Finding:
     """Test whether the respondent is less accurate than people (Test 1).
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         people: people's trials, from `measures.with_measures`; None to use `PUBLISHED`.
+        margin: the gap that the one-sided noninferiority test excludes if it is significant.
 
     Returns:
         The finding. Its estimate is people's accuracy minus the respondent's, over the numbers of objects for which
-        both accuracies are known.
+        both accuracies are known. Its numbers contain `p_margin`, the p value of the noninferiority test, and
+        `detectable`, the gap that Test 1 detects with a power of 80%.
     """
     import polars as pl
 
@@ -88,6 +97,9 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None) -> F
         numbers={
             "z": z,
             "se": se,
+            "margin": margin,
+            "p_margin": _below(gap, se, margin),
+            "detectable": _DETECTABLE * se,
             "people": "responses" if people_natural is not None else "published",
             "by_objects": {
                 str(n): {"respondent": accuracy[n], "people": reference[n], "weight": weights[n]} for n in sizes
@@ -127,6 +139,12 @@ def _clustered(pieces: pl.DataFrame) -> float:
         if side["person"].n_unique() > 1:
             variance += by(side, "person") - by(side, "stimulus_id", "person")
     return max(variance, by_photo)
+
+
+def _below(gap: float, se: float, margin: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.cdf((gap - margin) / se)) if se > 0 else float(gap >= margin)
 
 
 def _two_sided(z: float | None, estimate: float) -> float:

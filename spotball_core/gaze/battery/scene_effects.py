@@ -30,13 +30,14 @@ FULL = ("center(proximity)*view*center(n_objects)",)
 PLAIN = ("center(proximity)", "view", "center(n_objects)")
 
 
-def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, Finding]:
+def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05, printed: bool = False) -> dict[Key, Finding]:
     """Run the tests Proximity and View with one model, and return their findings by key.
 
     Args:
         rows: a respondent's trials of all conditions, from `measures.with_measures`.
         alpha: level of the likelihood-ratio test of the interactions, which decides whether the reported coefficients
             include them. The p value of the finding does not depend on it.
+        printed: whether to use the model as printed in the paper: without dispersion.
     """
     import polars as pl
 
@@ -59,6 +60,7 @@ def proximity_and_view(rows: pl.DataFrame, *, alpha: float = 0.05) -> dict[Key, 
         trials="reach",
         expected=matched["expected_wrongness"].to_numpy(),
         alpha=alpha,
+        dispersed=not printed,
     )
     photos = by_stimulus(matched, excess=pl.col("wrongness") - pl.col("expected_wrongness"))
     return {

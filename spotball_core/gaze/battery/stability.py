@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spotball_core.gaze.battery.chance import at_chance, refined
-from spotball_core.gaze.battery.run import Battery
-from spotball_core.gaze.battery.types import Type, type_of
+from spotball_core.gaze.battery.run import Battery, TestPolicy
+from spotball_core.gaze.battery.types import Type
 from spotball_core.gaze.mechanism.counts import SCENE
 from spotball_core.random import generator_for
 from spotball_core.schema.record import Record
@@ -36,7 +35,7 @@ def stability(
     kind: Type,
     *,
     resamples: int,
-    alpha: float = 0.05,
+    policy: TestPolicy | None = None,
     people: pl.DataFrame | None = None,
     seed: int = 0,
 ) -> Stability:
@@ -49,7 +48,7 @@ def stability(
         rows: one respondent's trials, from `measures.with_measures`.
         kind: the respondent's type, from all trials.
         resamples: number of samples, at least 1.
-        alpha: level of the tests.
+        policy: the policy of the tests (default: `TestPolicy()`); its correction for multiple tests is not used.
         people: people's trials for Test 1; None for the published accuracies of people.
         seed: seed of all random draws.
     """
@@ -57,8 +56,7 @@ def stability(
     types: Counter[Type] = Counter()
     for _ in range(resamples):
         sample = resampled_scenes(rows, generator)
-        battery = Battery(sample, alpha, people)
-        types[refined(type_of(battery.__getitem__), at_chance(sample, alpha=alpha))] += 1
+        types[Battery(sample, policy, people).type()] += 1
     return Stability(resamples=resamples, types=dict(types.most_common()), share=types[kind] / resamples)
 
 

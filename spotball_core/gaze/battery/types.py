@@ -11,8 +11,10 @@ from spotball_core.gaze.battery.findings import Finding, Key
 
 Type = Literal[
     "human-level",
+    "no gap shown",
     "gap without head bias",
     "at chance",
+    "constant",
     "head-only",
     "head-dominant",
     "eye-head ambivalent",
@@ -57,8 +59,8 @@ TABLE: Final = (
 )
 """The paper's decision tree, one row per leaf.
 
-If no row applies because a test has no answer, the type is unclear. Respondents of the type `gap without head bias`
-that are at chance get the type `at chance` (`battery.chance`).
+If no row applies because a test has no answer, the type is unclear. Except with the policy `paper`, `battery.run`
+refines the type: it adds the types `no gap shown`, `at chance` and `constant`.
 """
 
 

@@ -107,25 +107,21 @@ class AngleLikelihood:
         """Return the log likelihood of each response, shape (n,)."""
         return np.asarray(np.log(self._parts(parameters)[0] + _FLOOR))
 
-    def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:
-        """Return the negative log likelihood and its gradient.
+    def scores(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log likelihood of each response, shape (n,), and its gradient, shape (n, 7).
 
         Args:
             parameters: shape (7,), as in `likelihood.PARAMETERS`; noise is in steps of 30 degrees.
-            used: a weight for each response, shape (n,) (default: all 1).
         """
         w, q, lapse = parameters[[W, Q, LAPSE]]
         total, core, (eye, head, between) = self._parts(parameters)
-        weights = np.ones(self.data.n_trials) if used is None else used
-        inner = weights / (total + _FLOOR)
-        gradient = np.zeros(len(PARAMETERS))
-        gradient[LAPSE] = np.sum(inner * (_CELL / _HALF - core))
-        inner = inner * (1 - lapse)
-        gradient[Q] = np.sum(inner * (w * head[0] + (1 - w) * eye[0] - between[0]))
-        gradient[W] = np.sum(inner * (q * (head[0] - eye[0]) + (1 - q) * between[2] * self.data.head))
-        by_scale = q * (w * head[1] + (1 - w) * eye[1]) + (1 - q) * between[1]
-        gradient[LOG_NOISE] = np.sum(inner * by_scale)
-        return -float(weights @ np.log(total + _FLOOR)), -gradient
+        slopes = np.zeros((len(PARAMETERS), self.data.n_trials))
+        slopes[Q] = w * head[0] + (1 - w) * eye[0] - between[0]
+        slopes[W] = q * (head[0] - eye[0]) + (1 - q) * between[2] * self.data.head
+        slopes[LOG_NOISE] = q * (w * head[1] + (1 - w) * eye[1]) + (1 - q) * between[1]
+        slopes *= 1 - lapse
+        slopes[LAPSE] = _CELL / _HALF - core
+        return np.log(total + _FLOOR), (slopes / (total + _FLOOR)).T
 
     def simulated(self, parameters: FloatArray, generator: np.random.Generator) -> FloatArray:
         """Return simulated responses relative to the gaze direction, shape (n,), in steps of 30 degrees.
@@ -216,19 +212,20 @@ def fit_angles(
     shapes = [kernel.shape for kernel in KERNELS if kernel.ends == "clip"]
     by_kernel = fit_each([AngleLikelihood(data, shape) for shape in shapes])
     fits = fit_structures(by_kernel[0])
-    chosen_name = compare(fits, seed=seed).chosen
+    chosen_name = compare(fits, seed=seed).close[0]
     full, check = fits["mixed"], _check(fits[chosen_name], seed)
     kind: Kind = "none"
     if check.fits:
         kind = ("coin" if full.parameters[Q] >= 0.5 else "compromise") if chosen_name == "mixed" else chosen_name
     ordered = [full, *by_kernel[1:]]
     missing = Estimate(value=None, ci95=None, reason="the responses do not determine this parameter")
+    nothing = kind in ("guess", "none")
     return AngleMechanism(
         kind=kind,
-        w=missing if chosen_name == "guess" else _estimate(ordered, W),
-        q=missing if chosen_name in ("guess", "eye", "head") else _estimate(ordered, Q),
-        noise=missing if chosen_name == "guess" else _degrees(_estimate(ordered, LOG_NOISE)),
-        lapse=_estimate(ordered, LAPSE),
+        w=missing if nothing else _estimate(ordered, W),
+        q=missing if nothing or kind in ("eye", "head") else _estimate(ordered, Q),
+        noise=missing if nothing else _degrees(_estimate(ordered, LOG_NOISE)),
+        lapse=missing if kind == "none" else _estimate(ordered, LAPSE),
         fits=check.fits,
         shape=full.model.shape,
         check=Check(distance=check.distance, expected=check.expected, excess=check.excess, margin=MARGIN, p=check.p),

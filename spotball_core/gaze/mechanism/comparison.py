@@ -35,18 +35,18 @@ class Comparison:
             than the best fit are not cross-validated and are missing here.
         behind: by structure, how much lower its score is than the best score.
         errors: by structure, the standard error of that difference over scenes.
-        chosen: the simplest structure whose score is at most two standard errors, or at most `LEAST`, below the best
-            score; among equally simple structures, the one with the best score.
+        close: the structures whose score is at most two standard errors, or at most `LEAST`, below the best score:
+            simple ones first, and among equally simple ones the one with the best score first.
     """
 
     scores: dict[StructureName, float]
     behind: dict[StructureName, float]
     errors: dict[StructureName, float]
-    chosen: StructureName
+    close: tuple[StructureName, ...]
 
 
 def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, folds: int = FOLDS) -> Comparison:
-    """Cross-validate the structures over scenes, and choose the simplest that predicts about as well as the best.
+    """Cross-validate the structures over scenes, and find those that predict about as well as the best.
 
     Args:
         fits: each structure's fit to all scenes; the fits to the folds start at its parameters.
@@ -59,16 +59,9 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
     differences = {name: by_scene[best] - values for name, values in by_scene.items()}
     behind = {name: float(values.sum()) for name, values in differences.items()}
     errors = {name: float(values.std(ddof=1) * np.sqrt(len(values))) for name, values in differences.items()}
-    close = [
-        candidate
-        for candidate in STRUCTURES
-        if candidate.name in scores and _close(behind[candidate.name], errors[candidate.name])
-    ]
-    simplest = min(structure.complexity for structure in close)
-    chosen = max(
-        (structure.name for structure in close if structure.complexity == simplest), key=lambda name: scores[name]
-    )
-    return Comparison(scores, behind, errors, chosen)
+    close = [one for one in STRUCTURES if one.name in scores and _close(behind[one.name], errors[one.name])]
+    close.sort(key=lambda structure: (structure.complexity, -scores[structure.name]))
+    return Comparison(scores, behind, errors, tuple(structure.name for structure in close))
 
 
 def _plausible(fits: Mapping[StructureName, CueFit[ModelT]]) -> list[StructureName]:

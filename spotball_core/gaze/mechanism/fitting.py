@@ -41,6 +41,10 @@ BOUNDS: Final = np.array(
 
 _STARTS: Final = {W: (0.1, 0.3, 0.5, 0.7, 0.9), Q: (0.1, 0.9), LOG_NOISE: (-1.6, -0.7, 0.0), LAPSE: (0.05, 0.4)}
 _SEPARATE_STARTS: Final = 3
+_MOST_STEPS: Final = 40
+_RIDGE: Final = 1e-8
+_PRECISE: Final = 1e-4
+"""The search for the maximum stops if the next step is expected to raise the log likelihood by less than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +103,10 @@ class CueModel(Protocol):
         """The data to which the model is fitted."""
 
     def per_photo(self, parameters: FloatArray) -> FloatArray:
-        """Return the log likelihood of each photo (or trial)."""
+        """Return the log likelihood of each photo (or trial), shape (n,)."""
 
-    def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:
-        """Return the negative log likelihood and its gradient."""
+    def scores(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log likelihood of each photo (or trial), shape (n,), and its gradient, shape (n, 7)."""
 
 
 ModelT = TypeVar("ModelT", bound=CueModel)
@@ -128,39 +132,50 @@ class CueFit(Generic[ModelT]):
 def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatArray | None = None) -> CueFit[ModelT]:
     """Maximize the likelihood over the free parameters of a structure.
 
+    The method is Newton's, within the bounds. The outer products of the photos' scores replace the second derivatives
+    (Berndt, Hall, Hall and Hausman 1974). A step that does not raise the likelihood is damped and repeated.
+
     Args:
         model: the likelihood.
         structure: the structure to estimate.
         start: parameters to start from, shape (7,); those that the structure fixes are replaced.
         used: a weight for each photo, shape (n_photos,) (default: all 1).
     """
-    from scipy.optimize import minimize
-
-    x = start.copy()
     fixed = dict(structure.fixed)
     if not model.data.repeated:
         fixed[LOG_PHOTO] = BOUNDS[LOG_PHOTO, 0]
+    free = [index for index in range(len(start)) if index not in fixed]
+    low, high = BOUNDS[free].T
+
+    def at(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        values, scores = model.scores(x)
+        weighted = scores[:, free] if used is None else scores[:, free] * used[:, None]
+        total = values.sum() if used is None else values @ used
+        return float(total), weighted.sum(axis=0), weighted.T @ scores[:, free]
+
+    x = start.copy()
     x[list(fixed)] = list(fixed.values())
-    free = [index for index in range(len(x)) if index not in fixed]
-    if not free:
-        return CueFit(structure, model, x, -model.value_and_gradient(x, used)[0])
-    scale = 1 / max(1.0, float(model.data.n_trials))
-
-    def objective(values: FloatArray) -> tuple[float, FloatArray]:
-        x[free] = values
-        value, gradient = model.value_and_gradient(x, used)
-        return scale * value, scale * gradient[free]
-
-    result = minimize(
-        objective,
-        np.clip(x[free], *BOUNDS[free].T),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=BOUNDS[free],
-        options={"maxiter": 300, "ftol": 1e-9, "gtol": 1e-6},
-    )
-    x[free] = result.x
-    return CueFit(structure, model, x, -float(result.fun) / scale)
+    x[free] = np.clip(x[free], low, high)
+    value, gradient, information = at(x)
+    damping = 0.0
+    for _ in range(_MOST_STEPS if free else 0):
+        moves = ~(((x[free] <= low) & (gradient <= 0)) | ((x[free] >= high) & (gradient >= 0)))
+        matrix = information[np.ix_(moves, moves)]
+        matrix = matrix + np.diag(damping * np.diag(matrix) + _RIDGE * (1 + np.diag(matrix).max(initial=0.0)))
+        step = np.zeros(len(free))
+        step[moves] = np.linalg.solve(matrix, gradient[moves])
+        step = np.clip(x[free] + step, low, high) - x[free]
+        if gradient @ step < _PRECISE:
+            break
+        moved = x.copy()
+        moved[free] += step
+        then = at(moved)
+        if then[0] > value:
+            x, damping = moved, damping / 5 if damping > _RIDGE else 0.0
+            value, gradient, information = then
+        else:
+            damping = max(4 * damping, 0.1)
+    return CueFit(structure, model, x, value)
 
 
 def starts(model: CueModel) -> list[FloatArray]:
@@ -171,10 +186,10 @@ def starts(model: CueModel) -> list[FloatArray]:
         x[list(_STARTS)] = values
         x[LOG_PHOTO] = x[LOG_NOISE] - 0.7
         x[[CLOSENESS, SIDE]] = 0.0
-        value = model.value_and_gradient(x)[0]
-        if values[:2] not in points or value < points[values[0], values[1]][0]:
+        value = float(model.per_photo(x).sum())
+        if values[:2] not in points or value > points[values[0], values[1]][0]:
             points[values[0], values[1]] = value, x
-    ordered = sorted(points.values(), key=lambda pair: pair[0])
+    ordered = sorted(points.values(), key=lambda pair: -pair[0])
     return [x for _, x in ordered[:_SEPARATE_STARTS]]
 
 
@@ -215,6 +230,17 @@ def fit_structures(full: CueFit[ModelT]) -> dict[StructureName, CueFit[ModelT]]:
         )
     better = [fits[name] for name in fits if fits[name].log_likelihood > full.log_likelihood]
     return {**fits, "mixed": _best([full, *(fit(full.model, MIXED, fitted.parameters) for fitted in better)])}
+
+
+def with_other_kernels(chosen: CueFit[ModelT], by_kernel: Sequence[CueFit[ModelT]]) -> list[CueFit[ModelT]]:
+    """Return a structure's fits with all kernels, the most likely first.
+
+    Args:
+        chosen: the structure's fit with one kernel.
+        by_kernel: fits of the full model with all kernels.
+    """
+    others = [fit(one.model, chosen.structure, one.parameters) for one in by_kernel if one.model is not chosen.model]
+    return sorted([chosen, *others], key=lambda fitted: -fitted.log_likelihood)
 
 
 def _around(parameters: FloatArray, structure: Structure) -> Sequence[FloatArray]:

@@ -25,32 +25,33 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
         fits: a fit with each kernel in which the parameter is free, sorted by likelihood, the highest first.
         index: index of the parameter in `PARAMETERS`.
     """
-    ends = []
+    step = _first_step(fits[0], index)
+    low = high = float(fits[0].parameters[index])
     for fitted in fits:
-        room = _Z95**2 - 2 * (fits[0].log_likelihood - fitted.log_likelihood)
-        if room > _PRECISE:
-            step, limit = _first_step(fitted, index), float(np.sqrt(room))
-            ends.append((_end(fitted, index, -step, limit), _end(fitted, index, step, limit)))
-    return min(low for low, _ in ends), max(high for _, high in ends)
+        limit = _Z95**2 - 2 * (fits[0].log_likelihood - fitted.log_likelihood)
+        if limit > _PRECISE:
+            low = min(low, _end(fitted, index, -step, float(np.sqrt(limit)), low))
+            high = max(high, _end(fitted, index, step, float(np.sqrt(limit)), high))
+    return low, high
 
 
 def _first_step(best: CueFit[ModelT], index: int) -> float:
     """Return the approximate distance of the interval's ends from the estimate, with the other parameters fixed."""
     low, high = BOUNDS[index]
-    h = 1e-3 * (high - low)
-    change = np.zeros(len(BOUNDS))
-    change[index] = h if best.parameters[index] + h <= high else -h
-    at, beyond = (best.model.value_and_gradient(best.parameters + part)[1][index] for part in (0 * change, change))
-    curvature = abs(beyond - at) / h
+    curvature = float((best.model.scores(best.parameters)[1][:, index] ** 2).sum())
     return float(min(_Z95 / np.sqrt(max(curvature, 1e-6)), 0.3 * (high - low)))
 
 
-def _end(best: CueFit[ModelT], index: int, step: float, limit: float) -> float:
-    """Return the value at which the signed root of the deviance reaches a limit, in the direction of a step."""
+def _end(best: CueFit[ModelT], index: int, step: float, limit: float, known: float) -> float:
+    """Return the value at which the signed root of the deviance reaches a limit, in the direction of a step.
+
+    The search starts at the known end of another kernel's interval, and ends there if this value is rejected.
+    """
     estimate, bound = float(best.parameters[index]), float(BOUNDS[index][1 if step > 0 else 0])
     structure = best.structure
     inside, beyond = (estimate, 0.0), None
-    start, value = best.parameters, estimate + step
+    start = best.parameters
+    value = first = known if (known - estimate) * step > 0 else estimate + step
     for _ in range(_MOST_STEPS):
         value = float(np.clip(value, *BOUNDS[index]))
         if value == estimate:
@@ -59,7 +60,11 @@ def _end(best: CueFit[ModelT], index: int, step: float, limit: float) -> float:
         at = fit(best.model, fixed, start)
         start = at.parameters
         root = float(np.sqrt(max(0.0, 2 * (best.log_likelihood - at.log_likelihood))))
-        if abs(root - limit) < _PRECISE or (value == bound and root < limit):
+        if (
+            abs(root - limit) < _PRECISE
+            or (value == bound and root < limit)
+            or (value == first == known and root > limit)
+        ):
             return value
         if root < limit:
             inside = (value, root)

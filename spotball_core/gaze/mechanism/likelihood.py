@@ -1,4 +1,4 @@
-r"""Compute the likelihood of the cue model and its gradient.
+r"""Compute the likelihood of the cue model and its derivatives.
 
 Objects are at 0, 1, ..., n - 1, the gaze target at g and the head target at h. On each trial, the respondent has an
 internal position, from which it derives its choice. This position is
@@ -52,11 +52,7 @@ class CueLikelihood:
 
     def per_photo(self, parameters: FloatArray) -> FloatArray:
         """Return the log likelihood of each photo's choices, without the multinomial constant, shape (n_photos,)."""
-        counts, photo = self.data.blocks
-        values = self._integrated(counts, np.log(self._shares(parameters).total + _FLOOR))[0]
-        by_photo = np.empty(len(self.data.counts))
-        by_photo[photo[photo >= 0]] = values[photo >= 0]
-        return by_photo
+        return self._by_photo(self._integrated(self._shares(parameters).total)[0])
 
     def predicted(self, parameters: FloatArray) -> FloatArray:
         """Return each configuration's expected shares of the objects, shape (n_configurations, most_objects)."""
@@ -72,29 +68,33 @@ class CueLikelihood:
         """
         return self._shares(parameters).total, self._weights
 
-    def value_and_gradient(self, parameters: FloatArray, used: FloatArray | None = None) -> tuple[float, FloatArray]:
-        """Return the negative log likelihood and its gradient.
+    def scores(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log likelihood of each photo's choices, shape (n_photos,), and its gradient, shape (n_photos, 7).
 
         Args:
             parameters: shape (7,), as in `PARAMETERS`.
-            used: a weight for each photo, shape (n_photos,) (default: all 1).
         """
-        counts, photo = self.data.blocks
         shares = self._shares(parameters)
-        values, node_weights = self._integrated(counts, np.log(shares.total + _FLOOR))
-        if used is not None:
-            weights = np.where(photo >= 0, used[photo], 0.0)
-            values, node_weights = values * weights, node_weights * weights[:, :, None]
-        expected = np.matmul(node_weights.transpose(0, 2, 1), counts)
-        return -float(values.sum()), -self._gradient(parameters, shares, expected / (shares.total + _FLOOR))
+        values, node_weights = self._integrated(shares.total)
+        slopes = self._slopes(parameters, shares) / (shares.total + _FLOOR)
+        by_node = np.matmul(self.data.blocks[0], slopes.transpose(0, 1, 3, 2))
+        return self._by_photo(values), self._by_photo((by_node * node_weights).sum(axis=-1).transpose(1, 2, 0))
 
-    def _integrated(self, counts: FloatArray, logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _integrated(self, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return log likelihoods (c, m), and each node's posterior weight for each photo (c, m, j)."""
-        given = np.matmul(counts, logs.transpose(0, 2, 1)) + np.log(self._weights)
+        logs = np.log(shares + _FLOOR)
+        given = np.matmul(self.data.blocks[0], logs.transpose(0, 2, 1)) + np.log(self._weights)
         top = given.max(axis=-1, keepdims=True)
         scaled = np.exp(given - top)
         total = scaled.sum(axis=-1, keepdims=True)
         return (np.log(total) + top)[..., 0], scaled / total
+
+    def _by_photo(self, values: FloatArray) -> FloatArray:
+        """Return values by configuration and place in its block, shape (c, m, ...), as values by photo."""
+        photo = self.data.blocks[1]
+        by_photo = np.empty((len(self.data.counts), *values.shape[2:]))
+        by_photo[photo[photo >= 0]] = values[photo >= 0]
+        return by_photo
 
     @cached_property
     def _nodes(self) -> FloatArray:
@@ -131,45 +131,41 @@ class CueLikelihood:
         total = self._objects * ((1 - lapse) * core + lapse / data.n_objects[:, None, None])
         return _Shares(cells, core, total, scale, shift)
 
-    def _gradient(self, parameters: FloatArray, shares: _Shares, adjoint: FloatArray) -> FloatArray:
-        """Return the gradient of the log likelihood from its derivatives (c, j, k) with respect to the shares."""
+    def _slopes(self, parameters: FloatArray, shares: _Shares) -> FloatArray:
+        """Return the derivatives of the shares, shape (7, n_configurations, nodes, most_objects)."""
         w, q, lapse = parameters[[W, Q, LAPSE]]
         data, (eye, head, between) = self.data, shares.cells
-        gradient = np.zeros(len(PARAMETERS))
-        chance = self._objects / data.n_objects[:, None, None]
-        gradient[LAPSE] = np.sum(adjoint * (chance - shares.core))
-        inner = (1 - lapse) * adjoint
-        gradient[Q] = np.sum(inner * (w * head.shares + (1 - w) * eye.shares - between.shares))
-        gradient[W] = q * np.sum(inner * (head.shares - eye.shares))
+        slopes = np.zeros((len(PARAMETERS), *shares.total.shape))
+        slopes[Q] = w * head.shares + (1 - w) * eye.shares - between.shares
+        way = (data.gaze - data.head)[:, None, None] / shares.scale
+        slopes[W] = q * (head.shares - eye.shares) + (1 - q) * between.slope(way)
         for cell, weight in ((eye, q * (1 - w)), (head, q * w), (between, 1 - q)):
-            slope = cell.back(weight * inner)
-            by_spread = -np.sum(slope * (cell.u + shares.shift), axis=(1, 2))
-            gradient[LOG_NOISE] -= np.sum(slope * cell.u)
-            gradient[LOG_PHOTO] -= np.sum(slope * shares.shift)
-            gradient[CLOSENESS] += by_spread @ data.closeness
-            gradient[SIDE] += by_spread @ data.side
-            if cell is between:
-                gradient[W] -= np.sum(slope / shares.scale * (data.head - data.gaze)[:, None, None])
-        return gradient
+            if weight:
+                slopes[LOG_NOISE] -= weight * cell.slope(cell.u)
+                slopes[LOG_PHOTO] -= weight * cell.slope(np.broadcast_to(shares.shift, cell.u.shape))
+        by_spread = slopes[LOG_NOISE] + slopes[LOG_PHOTO]
+        slopes[CLOSENESS] = by_spread * data.closeness[:, None, None]
+        slopes[SIDE] = by_spread * data.side[:, None, None]
+        slopes *= 1 - lapse
+        slopes[LAPSE] = 1 / data.n_objects[:, None, None] - shares.core
+        return slopes * self._objects
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """The shares of the objects around one position, and the values that their gradient needs."""
+    """The shares of the objects around one position, and the values that their derivatives need."""
 
     shares: FloatArray
     u: FloatArray
     density: FloatArray
     total: FloatArray | None
 
-    def back(self, adjoint: FloatArray) -> FloatArray:
-        """Return derivatives with respect to the standardized borders, from those with respect to the shares."""
-        if self.total is not None:
-            adjoint = (adjoint - np.sum(adjoint * self.shares, axis=-1, keepdims=True)) / self.total
-        by_border = np.zeros_like(self.u)
-        by_border[..., 1:] += adjoint
-        by_border[..., :-1] -= adjoint
-        return by_border * self.density
+    def slope(self, by_border: FloatArray) -> FloatArray:
+        """Return the derivatives of the shares, from those of the standardized borders."""
+        below = self.density * by_border
+        if self.total is None:
+            return np.diff(below)
+        return np.asarray((np.diff(below) - self.shares * (below[..., -1:] - below[..., :1])) / self.total)
 
 
 @dataclass(frozen=True)

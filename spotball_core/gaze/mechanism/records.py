@@ -9,7 +9,7 @@ from spotball_core.gaze.mechanism.kernels import Ends, Shape
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 
-Kind = Literal["eye", "head", "compromise", "coin", "guess", "none"]
+Kind = Literal["eye", "head", "compromise", "coin", "guess", "none", "eye or head", "coin or compromise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -20,11 +20,14 @@ class Estimate(Record):
         value: the most likely value; None if the choices do not determine it.
         ci95: 95% profile likelihood interval; None if there is no value.
         reason: why there is no value; None if there is one.
+        at_bound: whether the value is the smallest or the largest one that the fit allows, so that the true value may
+            be beyond it; false for w, q and the lapse rate, whose bounds of 0 and 1 are real.
     """
 
     value: float | None
     ci95: Interval | None
     reason: str | None = None
+    at_bound: bool = False
 
 
 class PromptVariation(Record):
@@ -93,8 +96,10 @@ class Mechanism(Record):
 
     Attributes:
         kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of the two on each
-            trial; `guess`: neither; `none`: no model fits.
-        w: weight of the head, from 0 (eyes) to 1 (head).
+            trial; `guess`: neither; `none`: no model fits; `eye or head` and `coin or compromise`: the choices do not
+            distinguish these two.
+        w: weight of the head, from 0 (eyes) to 1 (head); for a coin or a compromise, from that structure, like the
+            following parameters except q; for the other kinds, from the full model.
         q: probability that a trial follows one cue alone, from 0 (compromise) to 1 (coin).
         noise: standard deviation of the noise from trial to trial, in steps between neighboring objects, for photos
             from the front at proximity 1; with one trial per photo, it includes the noise per photo.

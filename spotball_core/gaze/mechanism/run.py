@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.mechanism.checking import MARGIN, FitCheck, check_fit
+from spotball_core.gaze.mechanism.checking import MARGIN, check_fit
 from spotball_core.gaze.mechanism.comparison import Comparison, compare
+from spotball_core.gaze.mechanism.constant import constant_choice
 from spotball_core.gaze.mechanism.counts import count_choices
-from spotball_core.gaze.mechanism.fitting import STRUCTURES, CueFit, StructureName, fit_kernels, fit_structures
+from spotball_core.gaze.mechanism.fitting import (
+    BOUNDS,
+    STRUCTURES,
+    CueFit,
+    StructureName,
+    fit_kernels,
+    fit_structures,
+    with_other_kernels,
+)
 from spotball_core.gaze.mechanism.intervals import profile_interval
 from spotball_core.gaze.mechanism.likelihood import CLOSENESS, LAPSE, LOG_NOISE, LOG_PHOTO, SIDE, CueLikelihood, Q, W
 from spotball_core.gaze.mechanism.prompts import prompt_spread
@@ -35,11 +44,21 @@ LEAST_SCENES: Final = 5
 _COIN: Final = 0.5
 """If the full model is selected, the kind of the respondent is `coin` if q is at least this, else `compromise`."""
 
-_NOT_DETERMINED: Final[Mapping[StructureName, str]] = {
+_NEGLIGIBLE: Final = 0.05
+"""A respondent follows one cue only if the interval of w contains a weight of the other cue of at most this."""
+
+_NOT_DETERMINED: Final[Mapping[Kind, str]] = {
     "guess": "the choices do not depend on eyes or head",
     "eye": "the respondent follows only the eyes, so the choices do not show how cues are combined",
     "head": "the respondent follows only the head, so the choices do not show how cues are combined",
+    "eye or head": "the choices do not distinguish eyes from head",
+    "coin or compromise": "the value depends on whether the respondent is a coin or a compromise",
+    "none": "no mechanism fits the choices",
 }
+_NOTHING: Final = ("guess", "none", "eye or head")
+"""Kinds for which no parameter is determined."""
+
+_CLOSE_TO_BOUND: Final = 1e-3
 
 
 def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
@@ -52,7 +71,8 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
         seed: seed of the folds and of the simulations in the check.
 
     Raises:
-        OptionError: if there are fewer than 5 scenes with such trials.
+        OptionError: if the respondent always makes the same choice, if eyes and head have the same target in all such
+            trials, or if these trials have fewer than 5 scenes.
 
     Examples:
         >>> from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
@@ -61,7 +81,15 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
         >>> found.kind, found.fits
         ('coin', True)
     """
+    if constant := constant_choice(rows):
+        raise OptionError(f"the respondent {constant.says}", code="cannot-estimate")
     data = count_choices(rows)
+    if (data.gaze == data.head).all():
+        raise OptionError(
+            "the design cannot distinguish eyes from head: both have the same target on all photos with a choice. Add "
+            "incongruent photos",
+            code="cannot-estimate",
+        )
     if data.n_scenes < LEAST_SCENES:
         raise OptionError(
             f"the cue model needs at least {LEAST_SCENES} scenes (sets of photos that differ only in the targets) "
@@ -71,24 +99,41 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     by_kernel = fit_kernels(data)
     fits = fit_structures(by_kernel[0])
     comparison = compare(fits, seed=seed)
-    chosen, full = fits[comparison.chosen], fits["mixed"]
-    check = check_fit(chosen, seed=seed)
-    kind = _kind(comparison.chosen, full, check)
-    estimates = _estimates(comparison.chosen, (full, *by_kernel[1:]))
+    full = (fits["mixed"], *by_kernel[1:])
+    ends = {W: profile_interval(full, W), Q: profile_interval(full, Q)}
+    one_cue_only = {"eye": ends[W][0] <= _NEGLIGIBLE, "head": ends[W][1] >= 1 - _NEGLIGIBLE}
+    close = [name for name in comparison.close if one_cue_only.get(name, True)] or comparison.close
+    checks = {}
+    for name in close:
+        # A structure that is too simple may predict about as well as the best one and not fit.
+        checks[name] = check_fit(fits[name], seed=seed)
+        if checks[name].fits:
+            break
+    chosen = min(checks, key=lambda name: (not checks[name].fits, checks[name].excess))
+    check = checks[chosen]
+    kind = _kind(chosen, close, full[0], ends[Q]) if check.fits else "none"
+    estimates = _estimates(kind, fits[chosen], full, ends)
     matched = rows.filter(_known())
+    combined = kind in ("coin", "compromise")
     return Mechanism(
         kind=kind,
         **estimates,
         fits=check.fits,
-        w_over_prompts=_over_prompts(matched, full, W) if chosen.structure.complexity > 1 else None,
-        lapse_over_prompts=_over_prompts(matched, full, LAPSE),
-        shape=full.model.kernel.shape,
-        ends=full.model.kernel.ends,
-        structure=comparison.chosen,
+        w_over_prompts=_over_prompts(matched, full[0], W) if combined else None,
+        lapse_over_prompts=_over_prompts(matched, full[0], LAPSE),
+        shape=full[0].model.kernel.shape,
+        ends=full[0].model.kernel.ends,
+        structure=chosen,
         candidates=tuple(_candidate(structure.name, comparison) for structure in STRUCTURES),
         check=Check(distance=check.distance, expected=check.expected, excess=check.excess, margin=MARGIN, p=check.p),
-        curve=_curve(chosen),
-        says=sentence(kind, estimates["w"], estimates["q"], estimates["lapse"], check.excess),
+        curve=_curve(fits[chosen]),
+        says=sentence(
+            kind,
+            estimates["w"],
+            estimates["lapse"],
+            excess=check.excess,
+            weights={name: float(fits[name].parameters[W]) for name in ("coin", "compromise")},
+        ),
         n_trials=data.n_trials,
         n_photos=len(data.counts),
         n_scenes=data.n_scenes,
@@ -114,41 +159,61 @@ def _known() -> pl.Expr:
     return pl.col("head").is_not_null() & pl.col("choice").is_not_null()
 
 
-def _kind(chosen: StructureName, full: CueFit[CueLikelihood], check: FitCheck) -> Kind:
-    if not check.fits:
-        return "none"
-    if chosen == "mixed":
-        return "coin" if full.parameters[Q] >= _COIN else "compromise"
-    return chosen
+def _kind(
+    chosen: StructureName, close: Sequence[StructureName], full: CueFit[CueLikelihood], q_ends: tuple[float, float]
+) -> Kind:
+    """Return the kind of the chosen structure, or the two kinds that the data cannot distinguish.
+
+    A coin and a compromise differ if objects are between the targets. Without such photos, only the assumed shape of
+    the noise distinguishes them. They are also not distinguished if the interval of q contains the value of the other
+    one, or excludes the value of the chosen one.
+    """
+    if chosen in ("eye", "head") and {"eye", "head"} <= set(close):
+        return "eye or head"
+    if chosen in ("guess", "eye", "head"):
+        return chosen
+    kind: Kind = ("coin" if full.parameters[Q] >= _COIN else "compromise") if chosen == "mixed" else chosen
+    low, high = q_ends
+    data = full.model.data
+    with_object_between = np.abs(data.head - data.gaze).max() > 1
+    needed, other = (high == 1, low == 0) if kind == "coin" else (low == 0, high == 1)
+    if not with_object_between or other or (chosen != "mixed" and not needed):
+        return "coin or compromise"
+    return kind
 
 
-def _estimates(chosen: StructureName, by_kernel: Sequence[CueFit[CueLikelihood]]) -> dict[str, Estimate]:
-    """Return the estimate of each parameter, without a value if the chosen structure does not determine it."""
-    full = by_kernel[0]
-
-    def estimate(index: int, scale: np.ufunc | None = None) -> Estimate:
-        # For w and q, intervals cover all shapes of the noise. The meaning of the other parameters depends on the
-        # shape.
-        low, high = profile_interval(by_kernel if index in (W, Q) else by_kernel[:1], index)
-        values = np.array([full.parameters[index], low, high])
-        value, low, high = (scale(values) if scale else values).tolist()
-        return Estimate(value=value, ci95=(min(low, value), max(high, value)))
+def _estimates(
+    kind: Kind,
+    chosen: CueFit[CueLikelihood],
+    full: Sequence[CueFit[CueLikelihood]],
+    ends: Mapping[int, tuple[float, float]],
+) -> dict[str, Estimate]:
+    """Return the estimate of each parameter, without a value if the choices do not determine it."""
 
     def missing(reason: str) -> Estimate:
         return Estimate(value=None, ci95=None, reason=reason)
 
-    if chosen == "guess":
-        names = ("w", "q", "noise", "photo_noise", "closeness", "side")
-        return {**{name: missing(_NOT_DETERMINED["guess"]) for name in names}, "lapse": estimate(LAPSE)}
+    def estimate(fitted: CueFit[CueLikelihood], index: int) -> Estimate:
+        low, high = ends[index] if fitted is full[0] and index in ends else profile_interval(fits, index)
+        value = float(fitted.parameters[index])
+        real = index in (W, Q, LAPSE)
+        at_bound = not real and bool(np.abs(BOUNDS[index] - value).min() < _CLOSE_TO_BOUND)
+        values = np.array([value, min(low, value), max(high, value)])
+        value, low, high = (values if real else np.exp(values)).tolist()
+        return Estimate(value=value, ci95=(low, high), at_bound=at_bound)
+
+    indices = {"noise": LOG_NOISE, "photo_noise": LOG_PHOTO, "closeness": CLOSENESS, "side": SIDE, "lapse": LAPSE}
+    if kind in _NOTHING:
+        return dict.fromkeys(("w", "q", *indices), missing(_NOT_DETERMINED[kind]))
+    base = chosen if kind in ("coin", "compromise") else full[0]
+    fits = with_other_kernels(base, full)
+    estimates = {name: estimate(base, index) for name, index in indices.items() if index != LOG_PHOTO}
     one_trial = missing("each photo has only one trial")
     return {
-        "w": estimate(W),
-        "q": missing(_NOT_DETERMINED[chosen]) if chosen in _NOT_DETERMINED else estimate(Q),
-        "noise": estimate(LOG_NOISE, np.exp),
-        "photo_noise": estimate(LOG_PHOTO, np.exp) if full.model.data.repeated else one_trial,
-        "closeness": estimate(CLOSENESS, np.exp),
-        "side": estimate(SIDE, np.exp),
-        "lapse": estimate(LAPSE),
+        **estimates,
+        "w": missing(_NOT_DETERMINED[kind]) if kind == "coin or compromise" else estimate(base, W),
+        "q": missing(_NOT_DETERMINED[kind]) if kind in ("eye", "head") else estimate(full[0], Q),
+        "photo_noise": estimate(base, LOG_PHOTO) if base.model.data.repeated else one_trial,
     }
 
 

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from spotball_core.gaze.mechanism.records import Estimate, Kind
+from spotball_core.text.numbers import interval, quantity
 
 
-def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: float) -> str:
+def sentence(kind: Kind, w: Estimate, lapse: Estimate, *, excess: float, weights: Mapping[str, float]) -> str:
     """Return one sentence that describes a mechanism.
 
     Args:
         kind: the mechanism's kind.
         w: weight of the head.
-        q: probability of following one cue alone.
         lapse: share of random answers.
         excess: share of choices that the model mispredicts beyond sampling error.
+        weights: the weights of the head of the best `coin` and the best `compromise`.
 
     Examples:
         >>> known = Estimate(value=0.25, ci95=(0.2, 0.3))
-        >>> print(sentence("coin", known, known, Estimate(value=0.1, ci95=(0.05, 0.15)), 0.0))
-        Follows the head on 25% [20%, 30%] of the trials and the eyes on the others;
-        answers 10% [5%, 15%] of the trials at random.
+        >>> print(sentence("coin", known, known, excess=0.0, weights={}))
+        Follows the head on 25.0% [20.0, 30.0] of the trials and the eyes on the others;
+        answers 25.0% [20.0, 30.0] of the trials at random.
     """
     if kind == "none":
         return f"No mechanism fits: the best one mispredicts {excess:.0%} of the choices, not counting chance errors."
     if kind == "guess":
-        return "The answers do not depend on eyes or head."
+        return "These data show no dependence on eyes or head."
+    if kind == "eye or head":
+        return "Follows the eyes, the head or both; these data cannot distinguish them."
     lapses = f"answers {_share(lapse)} of the trials at random"
+    if kind == "coin or compromise":
+        return (
+            f"Follows the head on {weights['coin']:.1%} of the trials (coin), or combines eyes and head with a weight "
+            f"of {weights['compromise']:.1%} for the head (compromise); these data cannot distinguish them; {lapses}."
+        )
     if kind == "eye":
         return f"Follows the eyes; {lapses}."
     if kind == "head":
@@ -36,7 +46,5 @@ def sentence(kind: Kind, w: Estimate, q: Estimate, lapse: Estimate, excess: floa
 
 
 def _share(estimate: Estimate) -> str:
-    if estimate.value is None or estimate.ci95 is None:
-        return "an unknown share"
-    low, high = estimate.ci95
-    return f"{estimate.value:.0%} [{low:.0%}, {high:.0%}]"
+    assert estimate.value is not None
+    return f"{quantity(estimate.value, 'share')} {interval(estimate.ci95, 'share')}"

@@ -10,10 +10,9 @@ from typing import Final, Literal
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.battery.chance import at_chance, refined
 from spotball_core.gaze.battery.findings import Key
 from spotball_core.gaze.battery.run import ORDER, Battery, TestPolicy, run_battery
-from spotball_core.gaze.battery.types import TYPES, Type, type_of
+from spotball_core.gaze.battery.types import TYPES, Type
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.measures import wilson, with_measures
 from spotball_core.gaze.power.observers import Cue, Observer, simulate
@@ -217,9 +216,9 @@ def _verdicts(task: _PowerTask) -> _Verdicts:
     if task.tests == "all":
         findings, kind = run_battery(rows, task.policy)
     else:
-        battery = Battery(rows, task.policy.alpha)
+        battery = Battery(rows, task.policy)
         if task.tests == "deciding":
-            kind = refined(type_of(battery.__getitem__), at_chance(rows, alpha=task.policy.alpha))
+            kind = battery.type()
         else:
             for key in task.tests:
                 battery[key]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
 from spotball_core.gaze.analysis import GazeOptions, analyze
-from spotball_core.gaze.battery.chance import MARGIN, at_chance, refined
+from spotball_core.gaze.battery.chance import MARGIN, at_chance
 from spotball_core.gaze.battery.eyes import Pair, coin_flipping, notes, supported
-from spotball_core.gaze.battery.findings import Supports
+from spotball_core.gaze.battery.findings import QUESTIONS, Finding, Key, Supports
+from spotball_core.gaze.battery.run import Battery, TestPolicy, refined
 from spotball_core.gaze.battery.stability import resampled_scenes, stability
 from spotball_core.gaze.data.trials import together
 from spotball_core.gaze.measures import with_measures
@@ -18,6 +20,7 @@ from spotball_core.gaze.power.observers import Observer, factorial_design, simul
 
 DESIGN = factorial_design()
 SMALL = [one for one in DESIGN if one.view == "front"]
+FINDINGS: dict[Key, Finding] = {key: Finding(verdict=False, question="", says="") for key in QUESTIONS}
 
 
 def test_equivalence_p_equals_the_larger_p_value_of_two_one_sided_t_tests() -> None:
@@ -39,9 +42,49 @@ def test_at_chance_is_true_only_for_guessing_with_enough_trials() -> None:
     assert not few.verdict
     eyes = at_chance(with_measures(simulate(Observer("eye", noise=1.0, lapse=0.5), DESIGN, prompts=2).frame))
     assert not eyes.verdict
-    assert refined("gap without head bias", found) == "at chance"
-    assert refined("head-only", found) == "head-only"
-    assert refined("gap without head bias", eyes) == "gap without head bias"
+    assert refined("gap without head bias", FINDINGS.__getitem__, guess, TestPolicy()) == "at chance"
+    assert refined("gap without head bias", FINDINGS.__getitem__, guess, TestPolicy(name="paper")) != "at chance"
+    assert refined("head-only", FINDINGS.__getitem__, guess, TestPolicy()) == "head-only"
+
+
+@pytest.mark.parametrize(
+    ("p_margin", "head_first", "expected"),
+    [(0.01, False, "human-level"), (0.3, False, "no gap shown"), (0.01, True, "head-only")],
+)
+def test_refined_keeps_human_level_only_if_a_gap_above_the_margin_is_excluded_and_the_head_is_not_preferred(
+    p_margin: float, head_first: bool, expected: str
+) -> None:
+    rows = with_measures(simulate(Observer("eye"), SMALL, prompts=1).frame)
+    findings = {**FINDINGS, "1": FINDINGS["1"].model_copy(update={"numbers": {"p_margin": p_margin}})}
+    if head_first:
+        of_bias: dict[Key, Finding] = {
+            key: FINDINGS[key].model_copy(update={"verdict": True}) for key in ("2.1", "2.2", "2.3", "2.4")
+        }
+        findings |= of_bias
+    assert refined("human-level", findings.__getitem__, rows, TestPolicy()) == expected
+    assert refined("human-level", findings.__getitem__, rows, TestPolicy(name="paper")) == "human-level"
+
+
+def test_type_of_a_head_follower_that_is_right_on_natural_photos_is_not_human_level() -> None:
+    rows = simulate(Observer("head", noise=0.2, stimulus_noise=0.1, lapse=0), SMALL, prompts=1).frame
+    natural = rows["condition"] == "natural"
+    rows = with_measures(rows.with_columns(choice=rows["choice"].zip_with(~natural, rows["gaze"])))
+    assert Battery(rows).type() == "head-only"
+    assert Battery(rows, TestPolicy(name="paper")).type() == "human-level"
+
+
+def test_type_of_a_respondent_that_always_names_the_first_object_is_constant() -> None:
+    rows = with_measures(simulate(Observer("eye"), SMALL, prompts=1).frame.with_columns(choice=pl.lit(0, pl.Int64)))
+    assert Battery(rows).type() == "constant"
+
+
+def test_policy_paper_fits_the_models_without_the_factor_place() -> None:
+    rows = with_measures(simulate(Observer("head", noise=0.5), SMALL, prompts=2).frame)
+    for key in ("2.4", "3", "4"):
+        standard, paper = (Battery(rows, TestPolicy(name=name))[key] for name in ("standard", "paper"))  # type: ignore[arg-type, index]
+        assert all("place" in model.formula for model in standard.models)
+        assert paper.models
+        assert not any("place" in model.formula for model in paper.models)
 
 
 def test_coin_flipping_of_an_eye_observer_does_not_support_head_dominant() -> None:

@@ -21,7 +21,7 @@ def test_battery_uses_t_tests_over_photos_if_all_prompts_get_equal_responses() -
     """Check that equal responses to all prompts are not treated as independent, which would create false effects."""
     found = 0
     for seed in range(5):
-        battery = Battery(rows(Observer("eye", noise=0, stimulus_noise=3, lapse=0), seed=seed), 0.05)
+        battery = Battery(rows(Observer("eye", noise=0, stimulus_noise=3, lapse=0), seed=seed))
         for key in ("proximity", "2.3", "2.4"):
             assert battery[key].method == "t-test"
             assert battery[key].reason
@@ -91,6 +91,16 @@ def test_by_stimulus_returns_means_per_photo_and_indicators_returns_dummy_variab
 def test_battery_finds_no_slope_for_a_cue_that_a_noisy_observer_ignores(cue: str) -> None:
     """Check that noise does not create a slope, because tests 2.4 and 3 include the target's place as a factor."""
     observer = Observer(cue, noise=0.6, stimulus_noise=0.2)  # type: ignore[arg-type]
-    battery = Battery(with_measures(simulate(observer, factorial_design(), prompts=4, seed=3).frame), 0.05)
+    battery = Battery(with_measures(simulate(observer, factorial_design(), prompts=4, seed=3).frame))
     z = {"head": battery["3"].numbers["z"], "eye": battery["2.4"].numbers["z"]}.get(cue, battery["3"].numbers["z"])
     assert abs(z) < 3
+
+
+def test_dispersion_of_guesses_is_the_ratio_of_the_uniform_and_the_binomial_variance() -> None:
+    """Check four objects with the target at an end: 0 to 3 steps have variance 5/4, and three coin flips 3/4."""
+    frame = simulate(Observer("guess"), factorial_design(), prompts=1).frame
+    ends = frame.filter((pl.col("n_objects") == 4) & pl.col("gaze").is_in([0, 3]) & (pl.col("condition") != "natural"))
+    rows = with_measures(ends.with_columns(choice=pl.int_range(pl.len(), dtype=pl.Int64) // 2 % 4))
+    found = model(rows, "wrongness", ("center(proximity)",), trials="reach", dispersed=True)
+    assert found.record.dispersion == pytest.approx(5 / 3, abs=0.05)
+    assert model(rows, "is_head", ("center(proximity)",), dispersed=True).record.dispersion == 1

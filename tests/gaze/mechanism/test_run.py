@@ -9,9 +9,10 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.trials import Trials, together
+from spotball_core.gaze.mechanism.constant import constant_choice
 from spotball_core.gaze.mechanism.run import fit_mechanism
 from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, simulate
-from spotball_core.gaze.weights import estimate_weights, weights_as_markdown, weights_as_text
+from spotball_core.gaze.weights import estimate_weights, mechanism_table, weights_as_markdown, weights_as_text
 from tests.conftest import ROOT
 from tests.failures import raises
 
@@ -38,7 +39,7 @@ def test_fit_mechanism_gives_kind_none_for_other_behavior_and_raises_option_erro
     found = fit_mechanism(rows)
     assert (found.kind, found.fits) == ("none", False)
     assert found.says.startswith("No mechanism fits")
-    assert fit_mechanism(rows.with_columns(choice=pl.lit(0, pl.Int64))).kind == "none"
+    assert found.w.value is found.noise.value is found.lapse.value is None
     # One scene is too little data.
     with raises(OptionError, "cannot-estimate"):
         fit_mechanism(rows.filter(objects=rows["objects"][0], proximity=1))
@@ -73,6 +74,66 @@ def test_documented_mechanism_benchmark_identifies_each_kind_in_at_least_95_perc
             measured = kept[prompts][kind]
             assert measured["n"] >= n
             assert measured["kinds"][kind] / measured["n"] >= 0.95, (prompts, kind)
+
+
+def two_objects(observer: Observer, copies: int = 1) -> pl.DataFrame:
+    """Return trials of photos with two objects, in several scenes each."""
+    design = [one for one in factorial_design() if len(one.objects) == 2]
+    frames = [
+        simulate(observer, design, prompts=1, seed=seed).frame.with_columns(
+            scene=pl.lit(str(seed)), stimulus_id=pl.format("{}-{}", "stimulus_id", pl.lit(seed))
+        )
+        for seed in range(copies)
+    ]
+    return pl.concat(frames)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("cue", ["compromise", "coin"])
+def test_fit_mechanism_does_not_distinguish_coin_from_compromise_with_two_objects(cue: Cue, copies: int) -> None:
+    found = fit_mechanism(two_objects(Observer(cue, weight=0.4, noise=0.3), copies))
+    assert (found.kind, found.fits) == ("coin or compromise", True)
+    assert found.w.value is found.w.ci95 is None
+    assert found.q.ci95 is not None
+    assert found.lapse.ci95 is not None
+
+
+def test_fit_mechanism_raises_option_error_for_constant_choices_and_for_congruent_photos_only() -> None:
+    rows = simulate(Observer("head"), factorial_design(), prompts=1).frame
+    with raises(OptionError, "cannot-estimate"):
+        fit_mechanism(rows.filter(condition="congruent"))
+    for choice in (pl.lit(0, pl.Int64), pl.col("n_objects") - 1):
+        with raises(OptionError, "cannot-estimate"):
+            fit_mechanism(rows.with_columns(choice=choice))
+
+
+def test_constant_choice_finds_positions_and_objects_but_not_guesses_or_choices_that_the_targets_explain() -> None:
+    rows = simulate(Observer("guess"), factorial_design(), prompts=1).frame
+    assert constant_choice(rows) is None
+    assert constant_choice(rows.head(10).with_columns(choice=pl.lit(0, pl.Int64))) is None
+    last = constant_choice(rows.with_columns(choice=pl.col("n_objects") - 1))
+    assert (last.pattern, last.share) == ("last", 1.0)
+    # The objects of each set are in two orders, and the choice is always the object that is first in the alphabet.
+    turned = pl.col("proximity") == 3
+    names = pl.col("objects").str.split("+")
+    names = pl.when(turned).then(names.list.reverse()).otherwise(names)
+    objects = rows.with_columns(objects=names.list.join("+")).with_columns(
+        choice=pl.col("objects").str.split("+").list.arg_min().cast(pl.Int64)
+    )
+    assert constant_choice(objects).pattern == "object"
+    # The choice is right on all photos of a design whose gaze target is always the first object.
+    first = rows.filter(gaze=0).with_columns(choice=pl.lit(0, pl.Int64))
+    assert constant_choice(first) is None
+
+
+def test_fit_mechanism_marks_noise_at_its_bound_and_the_sentence_has_the_intervals_of_the_table() -> None:
+    sharp = Observer("eye", noise=0.0, stimulus_noise=0.0, lapse=0.0)
+    found = fit_mechanism(simulate(sharp, factorial_design(), prompts=1).frame)
+    assert found.kind == "eye"
+    assert found.noise.at_bound
+    assert not found.lapse.at_bound
+    _, _, _, ((_, _, _, _, _, lapse),) = mechanism_table([("sharp", found)])
+    assert lapse.replace("\n", " ") in found.says.replace("%", "")
 
 
 DESIGN = [one for one in factorial_design() if one.view != "left"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +38,10 @@ WRONG = {"agree-1": range(40), "disagree-1": range(10), "agree-2": range(50), "d
 """Indices of the stimuli without a choice, by run; all other choices are correct."""
 
 
-def reported(**changes: str) -> TrainingReport:
+def reported(wrongs: Mapping[str, range] = WRONG, **changes: str) -> TrainingReport:
     settings = TrainingSettings(model="two-paths", seeds=2, schedule=Schedule(epochs=N_EPOCHS), **changes)
     runs, trials = [], []
-    for name, wrong in WRONG.items():
+    for name, wrong in wrongs.items():
         part, number = name.split("-")
         epochs = course(0.05 if part == AGREE else 0.85)
         runs.append(Run(name=name, set=part, seed=int(number) - 1, epochs=epochs, seconds=1.0, versions=VERSIONS))
@@ -72,6 +72,11 @@ class TestNumbers:
         assert found.ci95 == pytest.approx((low, high))
         assert (found.mean, found.sd) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert Over.of([0.4]) == Over(mean=0.4, sd=None, ci95=None, seeds=(0.4,))
+
+    def test_report_warns_of_each_set_after_which_the_model_is_at_chance(self, report: TrainingReport) -> None:
+        assert report.warnings == ()
+        (warning,) = reported({**WRONG, "agree-1": range(120), "agree-2": range(100)}).warnings
+        assert AGREE in warning
 
     def test_report_accuracy_equals_the_counted_share_of_right_choices(self, report: TrainingReport) -> None:
         found = {one.set: one for one in report.sets}

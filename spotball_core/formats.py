@@ -26,4 +26,4 @@ REPLICATION = FileFormat("The output of `spotball replicate --format json`.", Re
 REASONING = FileFormat("The output of `spotball reasoning --format json`.", ReasoningReport)
 GAZE_FOLLOW = FileFormat("The output of `spotball gaze follow --format json`.", FollowReport)
 GAZE_REPORT = FileFormat("The output of `spotball gaze analyze --format json`.", GazeReport)
-GAZE_WEIGHTS = FileFormat("The output of `spotball gaze weights --format json`.", GazeWeights)
+GAZE_WEIGHTS = FileFormat("The output of `spotball gaze analyze --only weights --format json`.", GazeWeights)

@@ -43,6 +43,14 @@ def analyze(
             "people if TRIALS do not contain human.",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel="Tests",
+            help="Only compare the groups of participants that this column defines, such as group or age.",
+        ),
+    ] = None,
     only: Annotated[
         Literal["weights"] | None,
         typer.Option(rich_help_panel="Tests", help="Only estimate the weights of eyes and head, without tests."),
@@ -139,11 +147,16 @@ def analyze(
         ) from error
     on_assumed = teller_of_problems(quiet)
     photos = read_stimuli(stimuli, on_assumed=on_assumed) if stimuli else ()
-    answers = together([read_trials(path, photos, time_unit=time_unit, on_assumed=on_assumed) for path in trials])
-    if only == "weights":
-        if out is not None:
-            raise OptionError("needs all tests. Remove --out or --only", code="conflicting-options", field="--out")
-        _weights(answers, seed, jobs, format, quiet)
+    answers = together(
+        [read_trials(path, photos, time_unit=time_unit, by=by, on_assumed=on_assumed) for path in trials]
+    )
+    if by is not None or only is not None:
+        if out is not None or (by and only):
+            raise OptionError("use only one of --by, --only and --out. Remove the others", code="conflicting-options")
+        if by is not None:
+            _groups(answers, by, bootstrap, seed, jobs, format, full, quiet)
+        else:
+            _weights(answers, seed, jobs, format, quiet)
         return
     options = GazeOptions(
         policy=policy,
@@ -193,4 +206,33 @@ def _weights(
             tell(f"warning: {warning}")
     else:
         text = weights_as_markdown(result) if format == "markdown" else weights_as_text(result, to_terminal=True)
+    show(text, end="", styled=format == "table")
+
+
+def _groups(
+    trials: TrialTable,
+    by: str,
+    bootstrap: int,
+    seed: int,
+    jobs: int | None,
+    format: Literal["json", "table", "markdown"],
+    full: bool,
+    quiet: bool,
+) -> None:
+    from spotball_core.gaze.groups import compare_groups, group_foot, group_tables
+    from spotball_core.text.tables import tables_as_markdown, tables_as_text
+
+    with progress("groups", quiet=quiet) as on_progress:
+        result = compare_groups(
+            trials, by, bootstrap=bootstrap, seed=seed, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress
+        )
+    if format == "json":
+        text = result.model_dump_json(indent=1) + "\n"
+    else:
+        tables = group_tables(result, full=full)
+        text = (
+            tables_as_markdown(tables, group_foot(result))
+            if format == "markdown"
+            else tables_as_text(tables, group_foot(result), to_terminal=True)
+        )
     show(text, end="", styled=format == "table")

@@ -205,6 +205,18 @@ def test_response_times_that_are_certainly_milliseconds_raise_an_error_without_a
         assert read_trials(times(*given)).frame["response_time"].to_list() == list(given)
 
 
+def test_read_trials_takes_groups_from_the_trials_or_from_the_participants_file(tmp_path: Path) -> None:
+    rows = [f"m,a,1,,front,1,cup+pen,pen,,cup,{person}" for person in "pqr"]
+    path = written(tmp_path, f"{HEADER},participant", *rows)
+    assert read_trials(path, by="age").frame["group"].to_list() == [None, None, None]
+    (tmp_path / "participants.csv").write_text("participant,minutes\np,30\n", encoding="utf-8")
+    (tmp_path / "questionnaires.csv").write_text("participant;age\np;30\nq;41\n", encoding="utf-8")
+    assert read_trials(path, by="age").frame["group"].to_list() == ["30", "41", None]
+    path = written(tmp_path, f"{HEADER},participant,age", *(f"{row},{n}" for n, row in enumerate(rows)))
+    assert read_trials(path, by="age").frame["group"].to_list() == ["0", "1", "2"]
+    assert "group" not in read_trials(path).frame.columns
+
+
 def test_read_trials_without_photo_columns_names_the_option(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--stimuli"):
         read_trials(written(tmp_path, "stimulus_id,choice", "a,cup"))

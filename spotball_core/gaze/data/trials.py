@@ -43,6 +43,9 @@ TRIALS: Final = "trials.csv"
 GROUP: Final = "group"
 """Column of `Trials.frame` with the participant's group, if the trials are read with groups."""
 
+PARTICIPANT_FILES: Final = ("participants.csv", "questionnaires.csv")
+"""Names of the files with properties of participants in a folder with trials, as a study exports them."""
+
 TimeUnit = Literal["s", "ms"]
 
 LONGEST_TIME: Final = 120.0
@@ -133,7 +136,8 @@ def read_trials(
         stimuli: the photos.
         time_unit: unit of the response times. With None, it is seconds, but times that are certainly in milliseconds
             raise an error.
-        by: a column with the group of each participant; trials without a value have no group.
+        by: a column of the file, or of a file in `PARTICIPANT_FILES` in its folder, with the group of each participant; trials
+            without a value have no group.
         on_assumed: called with each assumption about the format of the file, such as semicolons between fields.
 
     Raises:
@@ -149,7 +153,9 @@ def read_trials(
             ("view", "proximity", "objects", "gaze_target"),
             fix="Add --stimuli FILE to name a file that describes the photos, or add the column",
         )
-    rows.optional((*COLUMNS, *_OF_STIMULI, *([by] if by else [])))
+    rows.optional((*COLUMNS, *_OF_STIMULI))
+    if by is not None and by not in rows.frame.columns:
+        _add_group(rows, by)
     if stimuli:
         _joined(rows, stimuli)
     check_scene(rows)
@@ -228,6 +234,17 @@ def write_trials(trials: Trials, path: str | Path) -> None:
     also = [name for name in COLUMNS[-3:] if frame[name].null_count() < len(frame)]
     with replacing(path) as beside:
         csv_frame(frame.select(*COLUMNS[:-3], *also)).write_csv(beside)
+
+
+def _add_group(rows: Rows, by: str) -> None:
+    """Add each participant's value in the column `by` of a file in the same folder; null without this column."""
+    for path in (rows.path.with_name(name) for name in PARTICIPANT_FILES):
+        people = Rows(path).frame if path.is_file() else None
+        if people is not None and {"participant", by} <= set(people.columns):
+            groups = people.select("participant", by).unique("participant", maintain_order=True)
+            rows.frame = rows.frame.join(groups, on="participant", how="left", maintain_order="left")
+            return
+    rows.optional((by,))
 
 
 def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:

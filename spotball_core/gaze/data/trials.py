@@ -136,7 +136,7 @@ def read_trials(
         stimuli: the photos.
         time_unit: unit of the response times. With None, it is seconds, but times that are certainly in milliseconds
             raise an error.
-        by: a column of the file, or of a file in `PARTICIPANT_FILES` in its folder, with the group of each participant; trials
+        by: a column of the file, or of `PARTICIPANT_FILES` in its folder, with the group of each participant; trials
             without a value have no group.
         on_assumed: called with each assumption about the format of the file, such as semicolons between fields.
 

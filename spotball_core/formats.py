@@ -6,6 +6,7 @@ from spotball_core.comparison.record import Comparison
 from spotball_core.cues.explanation_record import CueReport
 from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.follow.evaluate import FollowReport
+from spotball_core.gaze.groups import GazeGroups
 from spotball_core.gaze.weights import GazeWeights
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
@@ -25,5 +26,6 @@ CUES = FileFormat("The output of `spotball cues explain --format json`.", CueRep
 REPLICATION = FileFormat("The output of `spotball replicate --format json`.", Replication)
 REASONING = FileFormat("The output of `spotball reasoning --format json`.", ReasoningReport)
 GAZE_FOLLOW = FileFormat("The output of `spotball gaze follow --format json`.", FollowReport)
+GAZE_GROUPS = FileFormat("The output of `spotball gaze analyze --by COLUMN --format json`.", GazeGroups)
 GAZE_REPORT = FileFormat("The output of `spotball gaze analyze --format json`.", GazeReport)
-GAZE_WEIGHTS = FileFormat("The output of `spotball gaze weights --format json`.", GazeWeights)
+GAZE_WEIGHTS = FileFormat("The output of `spotball gaze analyze --only weights --format json`.", GazeWeights)

@@ -10,6 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
@@ -19,8 +20,10 @@ from spotball_core.baselines import baseline_responses
 from spotball_core.comparison.compare import compare
 from spotball_core.cues.explanation import explain_cues
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
+from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
 from spotball_core.gaze.follow.evaluate import evaluate_following
+from spotball_core.gaze.groups import compare_groups
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
 from spotball_core.gaze.weights import estimate_weights
 from spotball_core.io.frames import write_responses
@@ -125,6 +128,11 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             target = FollowTarget("a.jpg", "1", (1, 1, 3, 3), (0.2, 0.2), ((0.5, 0.5), (0.6, 0.5)), (40, 30))
             prediction = FollowPrediction("m", "a.jpg", "1", (0.5, 0.6), None)
             yield json.loads(evaluate_following([target], [prediction], bootstrap=20).model_dump_json())
+        case "gaze-groups":
+            of_person = pl.int_range(pl.len()) % 4
+            frame = simulate(Observer("compromise", noise=0.4), FRONT, prompts=2, seed=1).frame
+            frame = frame.with_columns(participant=of_person.cast(pl.String), group=(of_person % 2).cast(pl.String))
+            yield json.loads(compare_groups(Trials(frame), "group", bootstrap=20).model_dump_json())
         case "gaze-weights":
             trials = simulate(Observer("coin", noise=0.4), FRONT, prompts=2, respondent="coin", seed=1)
             yield json.loads(estimate_weights(trials).model_dump_json())

@@ -120,7 +120,7 @@ def test_score_command_and_report_show_registered_metrics(folder: Path, tmp_path
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "said"),
-    [("toy_metrics:nothing", "cannot be loaded"), ("toy_metrics:overlap", "function, expected spotball_core.extend.Metric")],
+    [("toy_metrics:nothing", "cannot be loaded"), ("toy_metrics:overlap", "expected spotball_core.extend.Metric")],
 )
 def test_score_command_with_an_invalid_metric_entry_point_fails(
     target: str, said: str, folder: Path, tmp_path: Path

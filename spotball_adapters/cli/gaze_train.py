@@ -87,8 +87,8 @@ def train(
         typer.Option(
             metavar="FILE",
             rich_help_panel="GazeLLE and photos",
-            help="CSV file that describes photos to train and test with (columns as for `spotball gaze ask`). "
-            "Default: synthetic pictures.",
+            help="stimuli.csv of photos to train and test with (see `spotball gaze stimuli`). Default: synthetic "
+            "pictures.",
         ),
     ] = None,
     images: Annotated[

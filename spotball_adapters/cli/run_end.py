@@ -79,7 +79,7 @@ def gaze_end(ended: RunResult[MatchedReplies]) -> str | None:
     if matched.queued:
         manual = matched.trials.with_name("manual.csv")
         lines.append(f"To match by hand: {manual} ({plural(matched.queued, 'trial')})")
-    lines.append(f"To analyze them: spotball gaze analyze {quote(str(matched.trials))}")
+    lines.append(f"To analyze them: spotball gaze analyze {quote(str(matched.trials.parent))} --out report")
     screen = FirstScreen(
         f"{completed(ended.tally)}; {result}.",
         ["outcome", "trials", "share (%)"],

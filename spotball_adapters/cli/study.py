@@ -30,8 +30,8 @@ def init_command(
         Path,
         typer.Argument(
             metavar="DATASET",
-            help="Dataset folder with scenes.jsonl and images. With --task choice: a CSV file that describes photos "
-            "(columns as for `spotball gaze ask`), or its folder.",
+            help="Dataset folder with scenes.jsonl and images. With --task choice: stimuli.csv (see `spotball "
+            "gaze stimuli`), or its folder.",
         ),
     ],
     out: Annotated[

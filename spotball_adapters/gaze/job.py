@@ -11,11 +11,7 @@ from typing import Any, ClassVar
 from spotball_adapters.gaze.options import ORDER_VERSION
 from spotball_adapters.gaze.photos import SIZE, Photo, Photos
 from spotball_adapters.runs.job import RunJob
-from spotball_core.errors import OptionError
-from spotball_core.gaze.data.stimuli import Stimulus, write_stimuli
-
-STIMULI = "stimuli.csv"
-"""Name of the file in a run's folder that contains all stimuli of the run."""
+from spotball_core.gaze.data.stimuli import STIMULI, Stimulus, write_stimuli
 
 ORDER_SEED, ORDER = "order_seed", "order"
 """Keys in a run's stored settings: the seed of the option orders, and the version of the method that derives the
@@ -29,16 +25,13 @@ class GazeJob(RunJob[Photo]):
 
     Attributes:
         stimuli: all stimuli in the stimuli file, including those about which the run sends no prompt.
-        images: the folder with the photos, or None if the provider does not use images.
+        images: the folder with the photos.
         side: maximum side length of a photo in pixels.
         order_seed: seed of the orders in which options are listed; the same as the prompts' seed.
-
-    Raises:
-        OptionError: if the provider uses images and no folder is given.
     """
 
     stimuli: tuple[Stimulus, ...] = field(kw_only=True)
-    images: Path | None = field(kw_only=True)
+    images: Path = field(kw_only=True)
     side: int = field(default=SIZE, kw_only=True)
     order_seed: int = field(default=0, kw_only=True)
 
@@ -47,12 +40,6 @@ class GazeJob(RunJob[Photo]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.looks and self.images is None:
-            raise OptionError(
-                f"the provider {self.provider.name} needs the photos. Add --images DIR",
-                code="missing-option",
-                field="--images",
-            )
         # Each sample's options stand in an order of their own, so each is a request of its own.
         self.provider.max_samples = 1
 
@@ -81,5 +68,4 @@ class GazeJob(RunJob[Photo]):
         write_stimuli(self.stimuli, out / STIMULI)
 
     def _photos(self, cache: Path | None) -> Photos:
-        assert self.images is not None
         return Photos(self.images, self.side, cache)

@@ -14,7 +14,6 @@ from spotball_adapters.gaze.replies import GazeReply, TrialKey
 from spotball_adapters.gaze.templates import Match
 from spotball_core.errors import InputError, Problem
 from spotball_core.gaze.data.rows import Rows
-from spotball_core.io.csv_records import record_lines
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells
 
@@ -68,7 +67,7 @@ def read_decisions(path: Path, replies: Mapping[TrialKey, GazeReply]) -> dict[Tr
             faults.append((record, "choice", repr(choice), f"{offered}, or {NO_CHOICE}"))
         decided[trial_key] = option
     if faults:
-        lines = record_lines(path, [record for record, *_ in faults])
+        lines = rows.lines([record for record, *_ in faults])
         raise InputError(
             Problem("invalid-value", str(path), lines[record], field, actual, expected)
             for record, field, actual, expected in faults

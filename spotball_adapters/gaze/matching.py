@@ -16,10 +16,7 @@ from spotball_adapters.gaze.replies import REPLIES, GazeReply, TrialKey, read_re
 from spotball_adapters.gaze.templates import Match, match
 from spotball_adapters.runs.store import ReplyStore
 from spotball_core.gaze.data.stimuli import Stimulus
-from spotball_core.gaze.data.trials import Trial, make_trials, write_trials
-
-TRIALS = "trials.csv"
-"""Name of the file in a run's folder that contains the run's trials."""
+from spotball_core.gaze.data.trials import TRIALS, Trial, make_trials, write_trials
 
 
 @dataclass(frozen=True)
@@ -50,17 +47,16 @@ def unresolved(replies: Sequence[GazeReply]) -> list[GazeReply]:
     ]
 
 
-def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> MatchedReplies:
+def write_matches(store: ReplyStore) -> MatchedReplies:
     """Match all replies of a run by templates, the judge's answers and manual choices.
 
     Write the matched replies, the trials, and the file for manual matching into the run's folder.
 
     Args:
         store: the store of the run.
-        filled_in: a filled-in copy of the run's file for manual matching, or None.
 
     Raises:
-        InputError: if a file for manual matching is invalid, for example if it contains choices that are not options.
+        InputError: if the file for manual matching is invalid, for example if it contains choices that are not options.
         OptionError: if the run is not a gaze run.
     """
     run, identity = store.folder, store.identity()
@@ -68,10 +64,7 @@ def write_matches(store: ReplyStore, *, filled_in: Path | None = None) -> Matche
     if not replies:
         return MatchedReplies(0, {}, {}, 0, None)
     by_trial = {reply.trial_key: reply for reply in replies}
-    decided: dict[TrialKey, str | None] = {}
-    for path in (run / MANUAL, filled_in):
-        if path is not None and (path == filled_in or path.exists()):
-            decided |= read_decisions(path, by_trial)
+    decided = read_decisions(run / MANUAL, by_trial) if (run / MANUAL).exists() else {}
     judged = read_judged(run, replies)
     resolved = [(reply, _resolved(reply, judged, decided)) for reply in replies]
     write_replies(resolved, run / REPLIES)

@@ -15,7 +15,6 @@ from spotball_core.errors import InputError, OptionError, Problem, unreadable_te
 from spotball_core.gaze.data.rows import Rows
 from spotball_core.gaze.data.stimuli import Point, Stimulus
 from spotball_core.gaze.data.trials import Trial
-from spotball_core.io.csv_records import record_lines
 from spotball_core.service.files import replacing
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import csv_cells
@@ -185,7 +184,7 @@ def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
         else:
             wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
     if wrong:
-        lines = record_lines(path, [record for record, _ in wrong])
+        lines = rows.lines([record for record, _ in wrong])
         expected = "one box per stimulus_id, with 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1"
         raise InputError(
             Problem("invalid-value", str(path), lines[record], "face", actual, expected) for record, actual in wrong
@@ -217,7 +216,7 @@ def _csv_rows(path: Path) -> Iterator[_Row]:
     rows.need(COLUMNS[:3])
     rows.optional(COLUMNS)
     records = rows.frame["_record"].to_list()
-    lines = record_lines(path, records)
+    lines = rows.lines(records)
     for record, *values in rows.frame.select("_record", *COLUMNS).iter_rows():
         yield (lines[record], values[0] or "", *values[1:])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_adapters.gaze.job import ORDER, ORDER_SEED, STIMULI
+from spotball_adapters.gaze.job import ORDER, ORDER_SEED
 from spotball_adapters.gaze.options import ORDER_VERSION, shuffled
 from spotball_adapters.gaze.photos import TASK
 from spotball_adapters.gaze.templates import Match
@@ -68,7 +68,7 @@ def read_replies(store: ReplyStore) -> tuple[tuple[Stimulus, ...], list[GazeRepl
             code="different-settings",
             file=store.folder,
         )
-    stimuli = read_stimuli(store.folder / STIMULI)
+    stimuli = read_stimuli(store.folder)
     by_id = {stimulus.stimulus_id: stimulus for stimulus in stimuli}
     return stimuli, [
         GazeReply(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from spotball_core.errors import Problem
 from spotball_core.service.progress import OnProgress, progress_display, span
 from spotball_core.service.safe_text import show
 
@@ -18,6 +19,12 @@ def teller(quiet: bool) -> Callable[[str], None]:
             show(line, err=True)
 
     return tell
+
+
+def teller_of_problems(quiet: bool) -> Callable[[Problem], None]:
+    """Return a function that prints a warning about a file on standard error, or nothing if quiet."""
+    tell = teller(quiet)
+    return lambda problem: tell(f"warning: {problem.with_code()}")
 
 
 @contextmanager

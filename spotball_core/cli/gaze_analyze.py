@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import progress, teller, teller_of_problems
 from spotball_core.cli.options import Bootstrap, Debug, Jobs, Quiet, Seed, StimuliFile, TableFormat, Trials
 from spotball_core.service.safe_text import show
+
+if TYPE_CHECKING:
+    from spotball_core.gaze.data.trials import Trials as TrialTable
 
 
 def analyze(
     trials: Trials,
     stimuli: StimuliFile = None,
+    time_unit: Annotated[
+        Literal["s", "ms"] | None,
+        typer.Option(
+            rich_help_panel="Input", help="Unit of the column `response_time`: seconds or milliseconds. Default: s."
+        ),
+    ] = None,
     images: Annotated[
         Path | None,
         typer.Option(
@@ -49,6 +58,18 @@ def analyze(
             help="Largest gap to people, in percentage points, for the type human-level.",
         ),
     ] = 5,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel="Tests",
+            help="Only compare the groups of participants that this column defines, such as group or age.",
+        ),
+    ] = None,
+    only: Annotated[
+        Literal["weights"] | None,
+        typer.Option(rich_help_panel="Tests", help="Only estimate the weights of eyes and head, without tests."),
+    ] = None,
     alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
@@ -107,7 +128,7 @@ def analyze(
 ) -> None:
     """Test whether respondents follow the eyes or the head of the person in a photo, and classify each respondent.
 
-    Example: `spotball gaze analyze trials.csv --stimuli stimuli_main.csv --out report`
+    Example: `spotball gaze analyze run-gpt-4o --stimuli photos --out report`
 
     Prints the type (such as head-only), the cue model and the accuracy of each respondent. With --full, prints Tables 1
     and 2 of the paper computed from these trials, with the numbers of each test. With --out, writes DIR/report.html
@@ -141,7 +162,19 @@ def analyze(
         raise OptionError(
             f"found {alpha:g}, expected a number between 0 and 1, such as 0.05", field="--alpha"
         ) from error
-    photos = read_stimuli(stimuli) if stimuli else ()
+    on_assumed = teller_of_problems(quiet)
+    photos = read_stimuli(stimuli, on_assumed=on_assumed) if stimuli else ()
+    answers = together(
+        [read_trials(path, photos, time_unit=time_unit, by=by, on_assumed=on_assumed) for path in trials]
+    )
+    if by is not None or only is not None:
+        if out is not None or (by and only):
+            raise OptionError("use only one of --by, --only and --out. Remove the others", code="conflicting-options")
+        if by is not None:
+            _groups(answers, by, bootstrap, seed, jobs, format, full, quiet)
+        else:
+            _weights(answers, seed, jobs, format, quiet)
+        return
     options = GazeOptions(
         policy=test_policy,
         people=people,
@@ -153,7 +186,6 @@ def analyze(
         seed=seed,
         jobs=jobs or os.cpu_count() or 1,
     )
-    answers = together([read_trials(path, photos) for path in trials])
     tell_tested = tell if len(answers.respondents) > 1 or sys.stderr.isatty() else teller(True)
     report = analyze(answers, options, on_progress=lambda name: tell_tested(f"tested {name}"))
     if format == "json":
@@ -170,7 +202,54 @@ def analyze(
     if out is not None:
         from spotball_core.gaze.page.photos import PhotoSource
         from spotball_core.gaze.page.write import write_gaze_report
+        from spotball_core.service.paths import folder_of
 
-        source = PhotoSource(answers, photos, images or stimuli.parent) if stimuli else None
+        source = PhotoSource(answers, photos, images or folder_of(stimuli)) if stimuli else None
         write_gaze_report(report, out, photos=source, trials=answers)
         tell(f"wrote {out / 'report.html'}")
+
+
+def _weights(
+    trials: TrialTable, seed: int, jobs: int | None, format: Literal["json", "table", "markdown"], quiet: bool
+) -> None:
+    from spotball_core.gaze.weights import estimate_weights, weights_as_markdown, weights_as_text
+
+    tell = teller(quiet)
+    with progress("respondents", quiet=quiet) as on_progress:
+        result = estimate_weights(trials, seed=seed, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress)
+    if format == "json":
+        text = result.model_dump_json(indent=1) + "\n"
+        for warning in result.warnings:
+            tell(f"warning: {warning}")
+    else:
+        text = weights_as_markdown(result) if format == "markdown" else weights_as_text(result, to_terminal=True)
+    show(text, end="", styled=format == "table")
+
+
+def _groups(
+    trials: TrialTable,
+    by: str,
+    bootstrap: int,
+    seed: int,
+    jobs: int | None,
+    format: Literal["json", "table", "markdown"],
+    full: bool,
+    quiet: bool,
+) -> None:
+    from spotball_core.gaze.groups import compare_groups, group_foot, group_tables
+    from spotball_core.text.tables import tables_as_markdown, tables_as_text
+
+    with progress("groups", quiet=quiet) as on_progress:
+        result = compare_groups(
+            trials, by, bootstrap=bootstrap, seed=seed, jobs=jobs or os.cpu_count() or 1, on_progress=on_progress
+        )
+    if format == "json":
+        text = result.model_dump_json(indent=1) + "\n"
+    else:
+        tables = group_tables(result, full=full)
+        text = (
+            tables_as_markdown(tables, group_foot(result))
+            if format == "markdown"
+            else tables_as_text(tables, group_foot(result), to_terminal=True)
+        )
+    show(text, end="", styled=format == "table")

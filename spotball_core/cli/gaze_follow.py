@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -49,43 +48,15 @@ def follow(
     Prints the average and minimum distance to the annotated points, the angular error, and the AUC of heat maps. The
     row "people" compares each annotator with the others.
     """
-    from spotball_core.errors import InputError, MissingExtraError, Problem
-    from spotball_core.gaze.follow.annotations import (
-        Benchmark,
-        read_gazefollow,
-        read_predictions,
-        read_video_attention,
-    )
+    from spotball_core.errors import MissingExtraError
+    from spotball_core.gaze.follow.annotations import read_annotations, read_predictions, sizes_in
     from spotball_core.gaze.follow.evaluate import evaluate_following, following_as_markdown, following_as_text
-    from spotball_core.service.images import open_image
-    from spotball_core.service.paths import find_file
 
     if images is not None and importlib.util.find_spec("PIL") is None:
         raise MissingExtraError("reading the sizes of images", "report")
-
-    @cache
-    def size(name: str) -> tuple[int, int] | None:
-        path = find_file([images] if images else [], name)
-        if path is None:
-            return None
-        try:
-            with open_image(path) as image:
-                return image.size
-        except Exception as error:  # Pillow raises many types of exceptions for a damaged file.
-            problem = Problem(
-                "unreadable-file",
-                str(path),
-                None,
-                "file",
-                f"{type(error).__name__}: {error}",
-                "an image that can be read",
-            )
-            raise InputError([problem]) from error
-
-    benchmark: Benchmark = "videoattentiontarget" if annotations.is_dir() else "gazefollow"
-    read = read_video_attention if annotations.is_dir() else read_gazefollow
+    benchmark, targets = read_annotations(annotations, sizes_in(images))
     answers = [one for path in predictions for one in read_predictions(path)]
-    report = evaluate_following(read(annotations, size), answers, benchmark=benchmark, bootstrap=bootstrap, seed=seed)
+    report = evaluate_following(targets, answers, benchmark=benchmark, bootstrap=bootstrap, seed=seed)
     if format == "json":
         text = report.model_dump_json(indent=1) + "\n"
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import teller, teller_of_problems
 from spotball_core.cli.options import Debug, Jobs, Quiet, Seed, TableFormat
 from spotball_core.errors import unknown_name
 from spotball_core.service.safe_text import show
@@ -26,8 +26,8 @@ def power(
         typer.Option(
             metavar="FILE",
             rich_help_panel="Input",
-            help="CSV file that describes photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
-            "`gaze_target`. Default: a synthetic design with 1,368 photos, like that of the paper.",
+            help="stimuli.csv or its folder (see `spotball gaze stimuli`). Default: a synthetic design with 1,368 "
+            "photos, like that of the paper.",
         ),
     ] = None,
     prompts: Annotated[
@@ -150,7 +150,7 @@ def power(
         side=side,
         lapse=lapse,
     )
-    photos = read_stimuli(stimuli) if stimuli else factorial_design()
+    photos = read_stimuli(stimuli, on_assumed=teller_of_problems(quiet)) if stimuli else factorial_design()
     tell = teller(quiet)
     powers = []
     for number in numbers:

@@ -157,15 +157,15 @@ TableFormat = Annotated[
 ]
 Trials = Annotated[
     list[Path],
-    typer.Argument(metavar="TRIALS", help="CSV files of trials, such as trials.csv from `spotball gaze ask`."),
+    typer.Argument(metavar="TRIALS", help="CSV files of trials, or folders with trials.csv, such as runs."),
 ]
 StimuliFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         rich_help_panel=INPUT,
-        help="CSV file that describes the photos, with the columns `stimulus_id`, `view`, `proximity`, `objects` and "
-        "`gaze_target`. Default: these columns of the trials.",
+        help="stimuli.csv or its folder (see `spotball gaze stimuli`). Default: the columns of the trials that "
+        "describe the photos.",
     ),
 ]
 Host = Annotated[

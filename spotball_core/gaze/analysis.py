@@ -13,7 +13,7 @@ from spotball_core.gaze.battery.findings import Finding, Key
 from spotball_core.gaze.battery.run import TestPolicy, run_battery
 from spotball_core.gaze.battery.stability import Stability, stability
 from spotball_core.gaze.battery.types import Type
-from spotball_core.gaze.cautions import cautions
+from spotball_core.gaze.cautions import cautions, remarks
 from spotball_core.gaze.cells import Cell, cells_of
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.fleet import (
@@ -159,7 +159,8 @@ class GazeReport(Record):
         fleet: results over all respondents.
         n_stimuli: number of photos, by condition and number of objects.
         chance: accuracy of uniform guessing by condition, averaged over respondents.
-        warnings: warnings about limits of the numbers, such as unmatched choices or models replaced by t-tests.
+        warnings: warnings about limits of the numbers, such as unmatched choices.
+        remarks: remarks on the methods of single tests, such as models that were replaced by t-tests.
         signature: short form of `provenance`, as printed under tables.
         provenance: full signature of the numbers: version, data and options.
     """
@@ -170,6 +171,7 @@ class GazeReport(Record):
     n_stimuli: dict[str, dict[str, int]]
     chance: dict[str, float]
     warnings: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
     signature: str
     provenance: GazeSignature
 
@@ -263,6 +265,7 @@ def analyze(
         n_stimuli=_n_stimuli(rows),
         chance=_chance(results),
         warnings=tuple(cautions(rows, results, people)),
+        remarks=tuple(remarks(results)),
         signature=str(provenance),
         provenance=provenance,
     )

@@ -1,17 +1,34 @@
-"""Write the warnings of a gaze analysis, such as unmatched choices or models that were replaced by t-tests."""
+"""Write the warnings of a gaze analysis, such as unmatched choices, and its remarks on methods."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from spotball_core.gaze.battery.types import Type
 from spotball_core.gaze.mechanism.records import Kind
+from spotball_core.text.words import listed
 
 if TYPE_CHECKING:
     import polars as pl
 
     from spotball_core.gaze.analysis import RespondentResult
+
+_WORDS: Final = {
+    "dist_eye_head": "distance between the targets",
+    "expected_dist_to_head": "expected distance to the head target",
+    "dist_to_head": "distance to the head target",
+    "is_head": "choice of the head target",
+    "log_time": "logarithm of the response time",
+    "n_objects": "number of objects",
+    "stimulus_id": "photo",
+    "prompt_id": "prompt",
+}
+"""The variables of the models in words; other variables, such as `proximity`, are words."""
+
+_TERM: Final = re.compile(r"\b[a-z]\w*(?:\[[^\]]*\])?(?::[a-z]\w*(?:\[[^\]]*\])?)+|\b[a-z]\w*\[[^\]]*\]")
+"""A term of a model: a level of a variable (`view[left]`), or an interaction (`view[left]:proximity`)."""
 
 INCONGRUENT_DROP: Final = 0.1
 """Smallest drop in accuracy from congruent to incongruent photos for which a human-level respondent gets a warning."""
@@ -51,10 +68,7 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
                 f"{name}: the type {result.type} contradicts the cue model, which is {kind}. Prefer the cue model: the "
                 "tests behind the type do not separate noise from the use of the head"
             )
-        for key, test in result.tests.items():
-            if test.reason and test.verdict is not None:
-                warnings.append(f"{name}, Test {key}: a t-test replaces the model, because {test.reason}")
-            warnings += [f"{name}, Test {key}: {note}" for note in test.notes]
+    warnings += _unclear(results)
     photos_of = {
         name: set(rows.filter(respondent=name)["stimulus_id"]) for name in {result.respondent for result in results}
     }
@@ -66,6 +80,57 @@ def cautions(rows: pl.DataFrame, results: Sequence[RespondentResult], people: st
             "study"
         )
     return warnings
+
+
+def remarks(results: Sequence[RespondentResult]) -> list[str]:
+    """Return remarks on the methods of single tests, such as models that were replaced by t-tests, in words."""
+    lines = []
+    for result in results:
+        for key, test in result.tests.items():
+            label = f"Test {key}" if key[0].isdigit() else f"Test of {key}"
+            if test.reason and test.verdict is not None:
+                reason = in_words(test.reason)
+                lines.append(f"{result.respondent}, {label}: a t-test replaces the model, because {reason}")
+            lines += [f"{result.respondent}, {label}: {note}" for note in test.notes]
+    return lines
+
+
+def in_words(text: str) -> str:
+    """Replace the names of variables and terms of models by words.
+
+    Examples:
+        >>> in_words("no estimate for dist_eye_head[3]:proximity")
+        'no estimate for the interaction of distance between the targets 3 and proximity'
+        >>> in_words("the answers do not determine proximity, n_objects, n_objects:proximity, n_objects:view[left]")
+        'the answers do not determine proximity, number of objects, and their interactions'
+        >>> in_words("the effect of view[left] is too large")
+        'the effect of view left is too large'
+    """
+
+    def written(match: re.Match[str]) -> str:
+        parts = match[0].replace("[", " ").replace("]", "").split(":")
+        return parts[0] if len(parts) == 1 else f"the interaction of {' and '.join(parts)}"
+
+    text = re.sub(r"(?:, the interaction of [^,]+)+", ", and their interactions", _TERM.sub(written, text))
+    return re.sub(r"\b[a-z_]+\b", lambda match: _WORDS.get(match[0], match[0]), text)
+
+
+def _unclear(results: Sequence[RespondentResult]) -> list[str]:
+    """Return a warning for each test without an answer because of which types are unclear, with the respondents."""
+    names: dict[str, list[str]] = {}
+    for result in results:
+        if result.type != "unclear":
+            continue
+        # Tests of view and proximity have no number and do not affect the type.
+        for key, test in result.tests.items():
+            if key[0].isdigit() and test.verdict is None:
+                reason = f"Test {key} has no answer: {in_words(test.reason)}"
+                names.setdefault(reason, []).append(result.respondent)
+                break
+    return [
+        f"the type of {listed(respondents)} is unclear, because {reason}. The cue model does not need this test"
+        for reason, respondents in names.items()
+    ]
 
 
 def _human_level_on_natural_photos(result: RespondentResult) -> str | None:

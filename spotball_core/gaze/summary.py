@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.mechanism.records import Kind
 from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import number
 from spotball_core.text.words import listed, plural, shortened
@@ -33,6 +34,31 @@ def headline(report: GazeReport) -> str:
         for kind, names in sorted(by_kind.items(), key=lambda entry: -len(entry[1]))
     ]
     return f"Of {plural(len(report.respondents), 'respondent')}, {listed(parts)}."
+
+
+_VERBS: dict[Kind, tuple[str, str]] = {
+    "eye": ("follows the eyes", "follow the eyes"),
+    "head": ("follows the head", "follow the head"),
+    "compromise": ("chooses between eyes and head", "choose between eyes and head"),
+    "coin": ("follows either eyes or head", "follow either eyes or head"),
+    "guess": ("guesses", "guess"),
+    "none": ("fits no cue model", "fit no cue model"),
+}
+
+
+def finding(report: GazeReport) -> str:
+    """Return one sentence that states what the respondents follow by the cue model, or else their types."""
+    names: dict[Kind, list[str]] = {}
+    for result in report.respondents:
+        if result.mechanism:
+            names.setdefault(result.mechanism.kind, []).append(shortened(result.respondent, _LONGEST))
+    if not names:
+        return headline(report)
+    parts = []
+    for kind, group in sorted(names.items(), key=lambda entry: -len(entry[1])):
+        shown = group if len(group) <= _NAMED else [*group[: _NAMED - 1], f"{len(group) - _NAMED + 1:,} others"]
+        parts.append(f"{listed(shown)} {_VERBS[kind][len(group) > 1]}")
+    return f"{'; '.join(parts)}."
 
 
 def to_summary(report: GazeReport, *, to_terminal: bool = False) -> str:

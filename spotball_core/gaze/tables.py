@@ -63,6 +63,7 @@ def foot(report: GazeReport) -> Iterator[str]:
     """Yield the lines of text that follow the tables."""
     yield from (f"{result.respondent}: {result.summary}" for result in report.respondents)
     yield from (f"warning: {warning}" for warning in report.warnings)
+    yield from (f"remark: {remark}" for remark in report.remarks)
     yield "The sign + means yes, - means no, and ? means no answer."
     yield "Brackets show 95% intervals: bootstrap over photos for accuracies, Wald or Student for estimates."
     yield report.signature

@@ -1,4 +1,4 @@
-"""Fit the cue model to all respondents, and define the result that `spotball gaze weights --format json` writes."""
+"""Fit the cue model to all respondents, and define the result of `spotball gaze analyze --only weights`."""
 
 from __future__ import annotations
 

@@ -35,6 +35,8 @@ class Page:
         respondents: respondents whose rows, marks and cards the reader can select.
         about: paragraphs at the bottom; by default they name the record and the figures of a report.
         back: address of the page that this page is a part of; empty for a page on its own.
+        remarks: remarks on methods, which the page folds.
+        is_result: whether the title is a result. The warnings are then folded, and the signature is only at the bottom.
     """
 
     title: str
@@ -47,6 +49,8 @@ class Page:
     respondents: Sequence[str] = ()
     about: Sequence[str] = ()
     back: str = ""
+    remarks: Sequence[str] = ()
+    is_result: bool = False
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:

@@ -82,6 +82,11 @@ def data_file(folder: Path, name: str | None, *, field: str = "image", descripti
     return path
 
 
+def folder_of(path: Path) -> Path:
+    """Return a folder itself, or the folder that contains a file."""
+    return path if path.is_dir() else path.parent
+
+
 def find_file(folders: Sequence[Path], name: str | None) -> Path | None:
     """Return the path of a file that a dataset names, in the first folder that has it; None if no folder has it."""
     for folder in folders if name else ():

@@ -78,6 +78,7 @@ def test_analyze_applies_the_options_for_tests_hints_models_people_and_compariso
         (["analyze", "guess.csv", "--stimuli", "none.csv"], "missing-file", ["none.csv: file: "]),
         (["analyze", "guess.csv", "--hinted", "77"], "unknown-name", ["--hinted: ", "77"]),
         (["analyze", "guess.csv", "--images", "photos"], "missing-option", ["--images: ", "--out", "--stimuli"]),
+        (["analyze", "guess.csv", "--only", "weights", "--out", "report"], "conflicting-options", ["--out"]),
         (["power", "eye", "--alpha", "0"], "invalid-option", ["--alpha: "]),
     ],
 )
@@ -144,8 +145,10 @@ def test_analyze_accepts_a_file_with_several_respondents(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_weights_prints_the_estimated_mechanism_of_each_respondent_as_json_or_text(folder: Path) -> None:
-    command = ("gaze", "weights", folder / "heady.csv", folder / "guess.csv", "--jobs", "1")
+def test_analyze_with_only_weights_prints_the_estimated_mechanism_of_each_respondent_as_json_or_text(
+    folder: Path,
+) -> None:
+    command = ("gaze", "analyze", folder / "heady.csv", folder / "guess.csv", "--only", "weights", "--jobs", "1")
     done = spotball(*command, "--format", "json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -30,7 +30,7 @@ COMMANDS = (
     "cues explain data",
     "gaze analyze trials.csv",
     "gaze analyze trials.csv --full",
-    "gaze weights trials.csv",
+    "gaze analyze trials.csv --only weights",
     "gaze power eye --simulations 2 --prompts 1,4",
     "schema",
     "demo --out demo",

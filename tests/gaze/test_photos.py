@@ -79,7 +79,7 @@ def test_photo_sheet_shows_one_photo_per_condition_and_view_with_varying_proximi
     kinds = [tuple(card.title.split(": ")[1].split(", ")) for card in sheet.cards]
     assert kinds == [
         (condition, view, f"proximity {proximity}")
-        for condition in ("natural", "congruent", "incongruent")
+        for condition in ("incongruent", "congruent", "natural")
         for view, proximity in (("front", 1), ("left", 2), ("right", 3))
     ]
     assert sheet.key == ()
@@ -114,7 +114,7 @@ def test_report_page_has_a_photo_section_only_if_image_files_exist(tmp_path: Pat
     write_gaze_report(report, tmp_path / "out", photos=PhotoSource(trials, shown, tmp_path))
     text = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     page = parsed(text)
-    assert ">Photos <a " in text
+    assert ">Eyes, head and choices <a " in text
     # The page shows one photo per condition, and all nine sorted by disagreement.
     assert len(page.all("article")) == 3 + 9
     assert "<b>" not in text

@@ -86,7 +86,7 @@ def test_read_stimuli_of_an_empty_incomplete_or_missing_file_is_an_error(tmp_pat
     for header, row, where in (
         ("", "", "no-data:file"),
         (HEADER, "", "no-data:file"),
-        ("stimulus_id,view\n", "a,left\n", "missing-column:proximity"),
+        ("stimulus_id,view\n", "a,left\n", "missing-column:objects"),
         (HEADER, "a,left\n", "invalid-csv:line:2"),
     ):
         (tmp_path / "stimuli.csv").write_text(header + row, encoding="utf-8")

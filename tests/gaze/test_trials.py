@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError, OptionError, Problem
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, make_trials, read_trials, write_trials
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
@@ -151,7 +151,7 @@ def test_read_trials_of_a_file_that_contradicts_the_stimuli_is_an_error(tmp_path
             "unknown-column:head_targets",
         ),
         (HEADER.replace("respondent", "Respondent"), "m,a,1,,front,1,cup+pen,pen,,cup", "unknown-column:Respondent"),
-        (HEADER.replace(",", ";"), "m;a", "missing-column:stimulus_id"),
+        (HEADER.replace(",", ";"), "m;a", "invalid-csv:line"),
     ],
 )
 def test_read_trials_with_missing_duplicate_or_unknown_columns_is_an_error(
@@ -162,12 +162,64 @@ def test_read_trials_with_missing_duplicate_or_unknown_columns_is_an_error(
 
 
 def test_read_trials_of_a_folder_or_of_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
-    for content in ("\ufeffa,b\n".encode("utf-16"), bytes(range(256)) * 3):
-        (tmp_path / "t.csv").write_bytes(content)
-        with raises(InputError, "unreadable-file:file"):
-            read_trials(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes(bytes(range(256)) * 3)
+    with raises(InputError, "unreadable-file:file"):
+        read_trials(tmp_path / "t.csv")
     with raises(InputError, "missing-file:file"):
         read_trials(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_read_trials_in_another_format_gives_the_same_trials_and_lines_of_problems(
+    tmp_path: Path, separator: str, encoding: str
+) -> None:
+    rows = [f"m,{n},1,,front,1,cup+pen,pen,,cup,0.5" for n in range(4)]
+    expected = read_trials(written(tmp_path, f"{HEADER},response_time", *rows))
+    text = "\n".join([f"{HEADER},response_time", *rows, ""]).replace(",", separator)
+    text = text.replace("0.5", "0,5") if separator != "," else text
+    path = tmp_path / "other.csv"
+    path.write_text(text, encoding=encoding)
+    assumed: list[Problem] = []
+    assert read_trials(path, on_assumed=assumed.append).digest() == expected.digest()
+    assert {(problem.code, problem.file) for problem in assumed} <= {("assumed-format", str(path))}
+    assert len(assumed) == (separator != ",") + (encoding == "utf-16")
+    path.write_text(text.replace("cup+pen", "cup", 1), encoding=encoding)
+    with raises(InputError, "invalid-value:objects:2"):
+        read_trials(path)
+
+
+def test_response_times_that_are_certainly_milliseconds_raise_an_error_without_a_unit(tmp_path: Path) -> None:
+    def times(*seconds: float) -> Path:
+        rows = [f"m,{n},1,,front,1,cup+pen,pen,,cup,{value}" for n, value in enumerate(seconds)]
+        return written(tmp_path, f"{HEADER},response_time", *rows)
+
+    path = times(3, 1500, 900, 2400, 700)
+    with raises(InputError, "misread-answers:response_time:3"):
+        read_trials(path)
+    seconds = read_trials(path, time_unit="ms").frame["response_time"].to_list()
+    assert seconds == pytest.approx([0.003, 1.5, 0.9, 2.4, 0.7])
+    assert read_trials(path, time_unit="s").frame["response_time"].to_list() == [3, 1500, 900, 2400, 700]
+    # A slow participant, or few times, are not a certain sign.
+    for given in ((3, 1500, 5, 2400, 4), (1500, 900, 700, 800)):
+        assert read_trials(times(*given)).frame["response_time"].to_list() == list(given)
+
+
+def test_read_trials_takes_groups_from_the_trials_or_from_the_participants_file(tmp_path: Path) -> None:
+    rows = [f"m,a,1,,front,1,cup+pen,pen,,cup,{person}" for person in "pqr"]
+    path = written(tmp_path, f"{HEADER},participant", *rows)
+    assert read_trials(path, by="age").frame["group"].to_list() == [None, None, None]
+    (tmp_path / "participants.csv").write_text("participant,minutes\np,30\n", encoding="utf-8")
+    (tmp_path / "questionnaires.csv").write_text("participant;age\np;30\nq;41\n", encoding="utf-8")
+    assert read_trials(path, by="age").frame["group"].to_list() == ["30", "41", None]
+    path = written(tmp_path, f"{HEADER},participant,age", *(f"{row},{n}" for n, row in enumerate(rows)))
+    assert read_trials(path, by="age").frame["group"].to_list() == ["0", "1", "2"]
+    assert "group" not in read_trials(path).frame.columns
+
+
+def test_read_trials_without_photo_columns_names_the_option(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--stimuli"):
+        read_trials(written(tmp_path, "stimulus_id,choice", "a,cup"))
 
 
 def test_read_trials_excludes_trials_marked_as_attention_checks(tmp_path: Path) -> None:

@@ -129,12 +129,22 @@ stimuli without objects | gaze ask s.csv --provider observer --model eye --out n
 a target that is not an object | gaze ask s.csv --provider observer --model eye --out new
     invalid-value | found 'vase' | s.csv:2: gaze_target | expected one of cup, ball
     file s.csv @stimuli with an unknown target
-no folder of photos | gaze ask s.csv --provider openai --model gpt-4o --out new
-    missing-option | needs the photos | --images | Add --images DIR
+no photos | gaze ask s.csv --provider openai --model gpt-4o --out new
+    missing-file | found no such file | s1.jpg | expected an image file
     file s.csv @stimuli | env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
-a folder that is not a run about gaze | gaze match photos
-    wrong-folder | photos is not the folder of a run | it has no run.sqlite
-    Name the --out folder of `spotball gaze ask` | file photos/a.txt x
+a folder without stimuli | gaze ask photos --provider openai --model gpt-4o
+    missing-file | found no such file | photos/stimuli.csv | Check the path | file photos/a.txt x
+trials that do not describe the photos | gaze analyze t.csv
+    missing-column | found the columns stimulus_id, choice | t.csv: view | Add --stimuli FILE
+    file t.csv stimulus_id,choice\ns1,cup\n
+times in milliseconds | gaze analyze t.csv --stimuli s.csv
+    misread-answers | a median of 2,400 | t.csv:2: response_time | Add --time-unit ms
+    file s.csv @stimuli
+    file t.csv stimulus_id,sample,choice,response_time\ns1,1,,900\ns1,2,,2400\ns1,3,,2400\ns1,4,,800\ns1,5,,9000\n
+objects that cannot be drawn | gaze stimuli --out new --objects cup+keys
+    unknown-name | unknown object 'cup' | --objects | add --no-pictures
+an unknown view of a design | gaze stimuli --out new --views front,top
+    unknown-name | 'top' | --views | Available: front, left, right
 points in pixels | gaze points s.csv p.csv --out o.csv
     invalid-value | found 320, 200 | p.csv:2: x, y | from 0 to 1
     file s.csv @stimuli | file p.csv stimulus_id,x,y\ns1,320,200\n

@@ -2,8 +2,8 @@
 
 Experiments with synthetic pictures have two training sets, and experiments with photos have one.
 
-Each set is a folder with stimuli.csv, faces.csv and, if the pictures are synthetic, the pictures. `spotball gaze ask`
-and `spotball gaze predict` accept these folders, too.
+Each set is a folder with stimuli.csv, faces.csv and, if the pictures are synthetic, the pictures, as `spotball gaze
+stimuli` writes them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from spotball_adapters.gaze.points import points_of, read_faces, write_faces
 from spotball_adapters.gaze.training.drawing import THINGS, Box, draw, drawn_look
 from spotball_core.errors import OptionError
-from spotball_core.gaze.data.stimuli import CONDITIONS, Condition, Stimulus, read_stimuli, write_stimuli
-from spotball_core.gaze.power.observers import factorial_design
+from spotball_core.gaze.data.stimuli import CONDITIONS, STIMULI, Condition, Stimulus, read_stimuli, write_stimuli
+from spotball_core.gaze.power.observers import STUDY_SETS, factorial_design
 from spotball_core.random import generator_for
 from spotball_core.service.parallel import in_processes
 
@@ -29,11 +29,13 @@ PHOTOS: Final = "photos"
 VALIDATION: Final = "validation"
 TEST: Final = "test"
 
-STIMULI: Final = "stimuli.csv"
 FACES: Final = "faces.csv"
 
 SHARES: Final = (0.7, 0.15, 0.15)
 """Shares of the photos for training, validation and testing."""
+
+DRAWN_SETS: Final = tuple(tuple(list(THINGS)[ord(name[-1]) - 97] for name in objects) for objects in STUDY_SETS)
+"""Sets of objects like those of the main study, with objects from `THINGS`."""
 
 _CHUNK: Final = 64
 """Number of pictures that a process draws before it gets new work."""
@@ -87,13 +89,16 @@ def validation_plans(n: int, seed: int) -> list[PhotoPlan]:
     return _picked(n, VALIDATION, seed)
 
 
-def design_plans() -> list[PhotoPlan]:
-    """Return the test pictures to draw: all stimuli of the main study's design.
+def design_plans(stimuli: Sequence[Stimulus] | None = None) -> list[PhotoPlan]:
+    """Return the pictures to draw for stimuli of a design (default: all stimuli of the main study's design).
 
     As in the gaze paper, pictures with the same scene and head target differ only in the eyes.
+
+    Args:
+        stimuli: stimuli from `factorial_design`, with objects from `THINGS`.
     """
     plans = []
-    for stimulus in _design():
+    for stimulus in factorial_design(DRAWN_SETS) if stimuli is None else stimuli:
         scene = ("+".join(stimulus.objects), str(stimulus.proximity), stimulus.view)
         head = ("to", stimulus.head_target) if stimulus.head_target else ("free", stimulus.gaze_target)
         plans.append(PhotoPlan(stimulus, (TEST, *scene, *head)))
@@ -127,7 +132,7 @@ def read_set(folder: Path, images: Path | None = None) -> PictureSet:
     Raises:
         InputError: if stimuli.csv or faces.csv is missing or invalid.
     """
-    return PictureSet(read_stimuli(folder / STIMULI), images or folder, read_faces(folder / FACES))
+    return PictureSet(read_stimuli(folder), images or folder, read_faces(folder / FACES))
 
 
 def split_photos(
@@ -203,25 +208,9 @@ def _draw_some(task: _DrawingTask) -> list[tuple[Stimulus, Box]]:
     return results
 
 
-def _design() -> list[Stimulus]:
-    """Return the stimuli of the main study's design, with objects from THINGS."""
-    names = {f"object {chr(97 + place)}": name for place, name in enumerate(THINGS)}
-    return [
-        stimulus.model_copy(
-            update={
-                "objects": tuple(names[name] for name in stimulus.objects),
-                "gaze_target": names[stimulus.gaze_target],
-                "head_target": stimulus.head_target and names[stimulus.head_target],
-                "scene": None,
-            }
-        )
-        for stimulus in factorial_design()
-    ]
-
-
 def _picked(n: int, set_name: str, seed: int) -> list[PhotoPlan]:
     """Return n random stimuli of the design. A stimulus repeats only after all stimuli have occurred equally often."""
-    design, generator = _design(), generator_for(seed, "picked", set_name)
+    design, generator = factorial_design(DRAWN_SETS), generator_for(seed, "picked", set_name)
     order: list[int] = []
     while len(order) < n:
         order += generator.permutation(len(design)).tolist()

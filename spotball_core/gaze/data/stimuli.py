@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from spotball_core.gaze.data.rows import Rows, quoted
+from spotball_core.errors import Problem
+from spotball_core.gaze.data.rows import Rows, ignore_assumed, quoted
 from spotball_core.io.sources import not_a_name
 from spotball_core.schema.record import NAME_RULE, Name, Record, RelativePath
 from spotball_core.service.files import replacing
@@ -27,6 +28,9 @@ SEPARATOR: Final = "+"
 MOST_OBJECTS: Final = 9
 
 Point = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]]
+
+STIMULI: Final = "stimuli.csv"
+"""Name of the file of stimuli in a folder."""
 
 COLUMNS: Final = (
     *("stimulus_id", "condition", "view", "proximity", "objects", "gaze_target", "head_target"),
@@ -113,23 +117,28 @@ class Stimulus(Record):
         return None if self.head_target is None else self.objects.index(self.head_target)
 
 
-def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
+def read_stimuli(path: str | Path, *, on_assumed: Callable[[Problem], None] = ignore_assumed) -> tuple[Stimulus, ...]:
     """Read stimuli from a CSV file in the format of the published study, or with columns from `COLUMNS`.
 
     In the study's files, a `HeadTarget` of -1 means that there is no head target, a `list_id` of -1 marks an attention
     check, and the points are `option1_x`, `option1_y` and so on, with -1 for unknown points. In files with columns from
     `COLUMNS`, objects are joined by `+`, points are `x y` pairs joined by `;`, and `condition`, if it is given, must
-    agree with the targets.
+    agree with the targets. Without `stimulus_id`, the ID is the image's name without its extension. Without `view` or
+    `proximity`, all photos are read as seen from the front or with proximity 1, which is reported.
+
+    Args:
+        path: the file, or a folder with the file `stimuli.csv`.
+        on_assumed: called with each assumption about the format of the file, such as semicolons between fields.
 
     Raises:
         InputError: if the file cannot be read or has invalid values. It lists all problems, each with its file, line
             and field, the invalid value, and what is expected.
     """
-    rows = Rows(path)
+    rows = Rows(path, in_folder=STIMULI, on_assumed=on_assumed)
     _renamed(rows)
     rows.know(COLUMNS)
-    rows.need(("stimulus_id", "view", "proximity", "objects", "gaze_target"))
-    rows.optional(COLUMNS)
+    rows.need(("objects", "gaze_target", *([] if "image" in rows.frame.columns else ["stimulus_id"])))
+    _fill_missing(rows, on_assumed)
     check_scene(rows)
     _check_points(rows)
     import polars as pl
@@ -142,6 +151,19 @@ def read_stimuli(path: str | Path) -> tuple[Stimulus, ...]:
     rows.check(unsafe, "image", quoted("image"), PATH_RULE)
     rows.settle()
     return tuple(_stimulus(row) for row in rows.frame.iter_rows(named=True))
+
+
+def _fill_missing(rows: Rows, on_assumed: Callable[[Problem], None]) -> None:
+    """Add the missing columns, with default values for view and proximity, and with IDs that are names of images."""
+    import polars as pl
+
+    for name, value in (("view", VIEWS[0]), ("proximity", str(PROXIMITIES[0]))):
+        if name not in rows.frame.columns:
+            on_assumed(Problem("assumed-format", str(rows.path), 1, name, "no column", f"a column. {value} is used"))
+            rows.frame = rows.frame.with_columns(pl.lit(value).alias(name))
+    if "stimulus_id" not in rows.frame.columns:
+        rows.frame = rows.frame.with_columns(stimulus_id=pl.col("image").str.replace(r"\.[A-Za-z0-9]+$", ""))
+    rows.optional(COLUMNS)
 
 
 def check_scene(rows: Rows) -> None:

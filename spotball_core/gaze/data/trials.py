@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from spotball_core.errors import OptionError
-from spotball_core.gaze.data.rows import Rows, quoted
+from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.gaze.data.rows import Rows, ignore_assumed, quoted
 from spotball_core.gaze.data.stimuli import (
     SEPARATOR,
     Stimulus,
@@ -36,6 +36,23 @@ _SHOWN: Final = ("condition", "view", "proximity", "objects", "gaze_target", "he
 """The columns of a trial that describe its photo."""
 
 _OF_STIMULI: Final = ("actor", "scene", "attention_check")
+
+TRIALS: Final = "trials.csv"
+"""Name of the file of trials in a folder."""
+
+GROUP: Final = "group"
+"""Column of `Trials.frame` with the participant's group, if the trials are read with groups."""
+
+PARTICIPANT_FILES: Final = ("participants.csv", "questionnaires.csv")
+"""Names of the files with properties of participants in a folder with trials, as a study exports them."""
+
+TimeUnit = Literal["s", "ms"]
+
+LONGEST_TIME: Final = 120.0
+"""If the median response time is longer, in seconds, the times are certainly milliseconds."""
+
+FEWEST_TIMES: Final = 5
+"""Minimum number of response times that show their unit."""
 
 _IDENTITY: Final = ("respondent", "stimulus_id", "prompt_id", "participant", "sample")
 
@@ -73,7 +90,7 @@ class Trials:
         frame: one row per trial, with `respondent`, `stimulus_id`, `prompt_id`, `participant`, `sample`,
             `response_time`, `condition`, `view`, `proximity`, `objects` (joined by `+`), `n_objects`, the 0-based
             positions of the objects `gaze`, `head` (null in the natural condition) and `choice` (null if unmatched),
-            and `actor` and `scene` (null if unknown).
+            and `actor` and `scene` (null if unknown). With groups of participants, also `group`.
         n_checks: number of trials with photos that are attention checks; `frame` excludes them.
     """
 
@@ -100,33 +117,55 @@ class Trials:
         return hashlib.sha256(ordered.write_csv(float_precision=9).encode()).hexdigest()
 
 
-def read_trials(path: str | Path, stimuli: Sequence[Stimulus] = ()) -> Trials:
+def read_trials(
+    path: str | Path,
+    stimuli: Sequence[Stimulus] = (),
+    *,
+    time_unit: TimeUnit | None = None,
+    by: str | None = None,
+    on_assumed: Callable[[Problem], None] = ignore_assumed,
+) -> Trials:
     """Read trials from a CSV file with columns from `COLUMNS`.
 
     Without `stimuli`, the file must describe each photo. With `stimuli`, the file may omit these descriptions; those
     that it has must agree with `stimuli`. By default, `respondent` is the file's name without its extension, and
     `prompt_id` is `base`.
 
+    Args:
+        path: the file, or a folder with the file `trials.csv`, such as that of a run.
+        stimuli: the photos.
+        time_unit: unit of the response times. With None, it is seconds, but times that are certainly in milliseconds
+            raise an error.
+        by: a column of the file, or of `PARTICIPANT_FILES` in its folder, with the group of each participant; trials
+            without a value have no group.
+        on_assumed: called with each assumption about the format of the file, such as semicolons between fields.
+
     Raises:
         InputError: if the file cannot be read, or for a missing, duplicate or misspelled column, a choice that is not
             one of the objects, an unknown stimulus, a stimulus with two descriptions, a duplicate trial, or an invalid
             value. It lists problems, each with its file, line and field, the invalid value, and what is expected.
     """
-    rows = Rows(path)
-    rows.know((*COLUMNS, *_OF_STIMULI))
+    rows = Rows(path, in_folder=TRIALS, on_assumed=on_assumed)
+    rows.know((*COLUMNS, *_OF_STIMULI, *([by] if by else [])))
     rows.need(("stimulus_id", "choice"))
     if not stimuli:
-        rows.need(("view", "proximity", "objects", "gaze_target"))
+        rows.need(
+            ("view", "proximity", "objects", "gaze_target"),
+            fix="Add --stimuli FILE to name a file that describes the photos, or add the column",
+        )
     rows.optional((*COLUMNS, *_OF_STIMULI))
+    if by is not None and by not in rows.frame.columns:
+        _add_group(rows, by)
     if stimuli:
         _joined(rows, stimuli)
     check_scene(rows)
     _check_answers(rows)
     rows.settle()
+    _time_in_seconds(rows, time_unit)
     _filled(rows)
     _check_whole(rows)
     rows.settle()
-    return _numbered(rows.frame)
+    return _numbered(rows.frame, by)
 
 
 def together(parts: Sequence[Trials]) -> Trials:
@@ -197,6 +236,17 @@ def write_trials(trials: Trials, path: str | Path) -> None:
         csv_frame(frame.select(*COLUMNS[:-3], *also)).write_csv(beside)
 
 
+def _add_group(rows: Rows, by: str) -> None:
+    """Add each participant's value in the column `by` of a file in the same folder; null without this column."""
+    for path in (rows.path.with_name(name) for name in PARTICIPANT_FILES):
+        people = Rows(path).frame if path.is_file() else None
+        if people is not None and {"participant", by} <= set(people.columns):
+            groups = people.select("participant", by).unique("participant", maintain_order=True)
+            rows.frame = rows.frame.join(groups, on="participant", how="left", maintain_order="left")
+            return
+    rows.optional((by,))
+
+
 def _joined(rows: Rows, stimuli: Sequence[Stimulus]) -> None:
     """Add the description of the photo from `stimuli` to each trial, and check that it agrees with the trial's own."""
     import polars as pl
@@ -251,6 +301,38 @@ def _spell_as_objects(rows: Rows) -> None:
     rows.frame = frame.with_columns(choice=pl.coalesce("_object", "choice")).drop("_object", "_spelling")
 
 
+def _time_in_seconds(rows: Rows, unit: TimeUnit | None) -> None:
+    """Convert milliseconds to seconds.
+
+    Raises:
+        InputError: if `unit` is None, but the times are certainly milliseconds.
+    """
+    import polars as pl
+
+    seconds = rows.frame["response_time"].cast(pl.Float64)
+    timed = seconds.drop_nulls()
+    middle = timed.median()
+    if unit is None and len(timed) >= FEWEST_TIMES and isinstance(middle, float) and middle > LONGEST_TIME:
+        shown = rows.frame.filter(seconds > LONGEST_TIME).head(3).select("_record", "response_time")
+        lines = rows.lines(shown["_record"])
+        values = [f"line {lines[record]}: {value}" for record, value in shown.iter_rows()]
+        raise InputError(
+            [
+                Problem(
+                    "misread-answers",
+                    str(rows.path),
+                    lines[shown["_record"][0]],
+                    "response_time",
+                    f"a median of {middle:,.0f} ({'; '.join(values)})",
+                    "seconds",
+                    fix="Add --time-unit ms (in Python: time_unit='ms'), or --time-unit s if these are seconds",
+                )
+            ]
+        )
+    if unit == "ms":
+        rows.frame = rows.frame.with_columns(response_time=seconds / 1000)
+
+
 def _filled(rows: Rows) -> None:
     """Fill in the default values of missing cells."""
     import polars as pl
@@ -277,7 +359,7 @@ def _check_whole(rows: Rows) -> None:
         rows.check(differs, name, pl.format("'{}'", pl.col(name).fill_null("")), as_before, "incompatible-data")
 
 
-def _numbered(frame: pl.DataFrame) -> Trials:
+def _numbered(frame: pl.DataFrame, by: str | None = None) -> Trials:
     """Return trials with positions of objects instead of names, and without attention checks."""
     import polars as pl
 
@@ -297,6 +379,7 @@ def _numbered(frame: pl.DataFrame) -> Trials:
             *("condition", "view", pl.col("proximity").cast(pl.Int64), "objects", "n_objects"),
             *(pl.col(f"_{name}").alias(name) for name in ("gaze", "head", "choice")),
             *("actor", "scene"),
+            *([pl.col(by).alias(GROUP)] if by else []),
         ),
         n_checks=len(frame) - len(remaining),
     )

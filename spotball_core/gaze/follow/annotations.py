@@ -6,10 +6,13 @@ import csv
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
 from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.service.images import open_image
+from spotball_core.service.paths import find_file
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]
@@ -23,7 +26,11 @@ TEST_COLUMNS: Final = (
     *("path", "idx", "body_x", "body_y", "body_width", "body_height"),
     *("eye_x", "eye_y", "gaze_x", "gaze_y", "x_min", "y_min", "x_max", "y_max"),
 )
-"""The first columns of GazeFollow's test_annotations_release.txt, in the file's order; more columns may follow."""
+"""The first columns of GazeFollow's annotation files, in the file's order; more columns may follow."""
+
+_TRAIN_COLUMNS: Final = 17
+"""Number of columns of train_annotations_release.txt, in which `TEST_COLUMNS` are followed by 1 if the person looks at
+something inside the image, 0 if outside, and -1 if unknown."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,37 @@ class FollowTarget:
     size: Size | None
 
 
+def sizes_in(folder: Path | None) -> Sizes:
+    """Return a function that reads the size of an image in a folder; it returns None if there is no such file.
+
+    The function raises InputError for a damaged image.
+    """
+
+    @cache
+    def size(name: str) -> Size | None:
+        path = find_file([folder] if folder else [], name)
+        if path is None:
+            return None
+        try:
+            with open_image(path) as image:
+                return image.size
+        except Exception as error:  # Pillow raises many types of exceptions for a damaged file.
+            actual = f"{type(error).__name__}: {error}"
+            problem = Problem("unreadable-file", str(path), None, "file", actual, "an image that can be read")
+            raise InputError([problem]) from error
+
+    return size
+
+
+def read_annotations(path: Path, sizes: Sizes) -> tuple[Benchmark, tuple[FollowTarget, ...]]:
+    """Read a file of GazeFollow or a folder of VideoAttentionTarget, and return the benchmark's name and the people."""
+    if path.is_dir():
+        return "videoattentiontarget", read_video_attention(path, sizes)
+    return "gazefollow", read_gazefollow(path, sizes)
+
+
 def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tuple[FollowTarget, ...]:
-    """Read GazeFollow's test annotations (`test_annotations_release.txt`), with about ten annotators per person.
+    """Read GazeFollow's annotations, with about ten annotators per person in `test_annotations_release.txt`.
 
     Rows with the same image and the same eye position describe one person.
 
@@ -76,7 +112,8 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
         number = {name: _number(path, line, name, values[name]) for name in TEST_COLUMNS[6:]}
         box = (number["x_min"], number["y_min"], number["x_max"], number["y_max"])
         key = (values["path"], number["eye_x"], number["eye_y"])
-        people.setdefault(key, []).append((box, (number["gaze_x"], number["gaze_y"])))
+        inside = len(row) < _TRAIN_COLUMNS or row[len(TEST_COLUMNS)] == "1"
+        people.setdefault(key, []).append((box, (number["gaze_x"], number["gaze_y"]) if inside else (-1.0, -1.0)))
     counts: dict[str, int] = {}
     targets = []
     for (image, *eye), rows in people.items():

@@ -45,6 +45,8 @@ class PhotoSource:
 def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | None:
     """Return one photo of each condition and view, with varying proximity; photos with more objects are preferred.
 
+    Photos on which eyes and head have different targets come first.
+
     Args:
         source: the photos and choices.
         colors: colors of respondents, as #rrggbb.
@@ -56,7 +58,7 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
     choices = _chosen(source.trials.frame, names)
     answered = {stimulus for stimulus, _ in choices}
     cards: list[PhotoCard] = []
-    for number, (condition, view) in enumerate(product(CONDITIONS, VIEWS)):
+    for number, (condition, view) in enumerate(product(reversed(CONDITIONS), VIEWS)):
         proximity = PROXIMITIES[number % len(PROXIMITIES)]
         fitting = [
             stimulus

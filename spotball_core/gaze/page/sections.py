@@ -17,6 +17,7 @@ from spotball_core.gaze.page.mechanisms import mechanisms, split_cell
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.times import times
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, published_accuracy, scaled, sizes, tables
+from spotball_core.pages.cards import PhotoSheet
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, look_of
@@ -42,13 +43,15 @@ def all_sections(
     looks = _looks(report)
     trials = trials or (photos.trials if photos else None)
     colors = {name: look.color for name, look in looks.items()}
+    sheet = photo_sheet(photos, colors) if photos else None
+    conditions = _conditions(report, looks)
     sections = (
+        _photos(report, sheet) if sheet else conditions,
         _types(report),
         mechanisms(report),
-        _photos(photos, looks) if photos else None,
         _accuracy(report, looks),
         _scene_effects(report),
-        _conditions(report, looks),
+        conditions if sheet else None,
         _head(report),
         times(report),
         browser(trials, photos, colors) if trials else None,
@@ -64,18 +67,15 @@ def _looks(report: GazeReport) -> dict[str, Look]:
     return {name: look_of(name, "human" if name == people else "model") for name in names}
 
 
-def _photos(source: PhotoSource, looks: dict[str, Look]) -> Section | None:
-    sheet = photo_sheet(source, {name: look.color for name, look in looks.items()})
-    if sheet is None:
-        return None
-    lead = "One photo is shown per condition and view, if its file can be read. Proximity varies between photos."
-    marks = "The discs near an object show how often each respondent chose it: the area is proportional to the share."
+def _photos(report: GazeReport, sheet: PhotoSheet) -> Section:
+    marks = "The discs near an object show how often each respondent chose it."
     if not sheet.key:
         marks = (
             "The stimuli file does not contain the positions of objects (column `points`), so the photos have no marks."
         )
-    more = [f"Only the first {len(looks) - sheet.more} of {len(looks)} respondents are shown."] if sheet.more else []
-    return Section("photos", "Photos", (lead, marks, *more), photos=sheet)
+    n = len(report.respondents)
+    more = f" Only the first {n - sheet.more} of {n} respondents are shown." if sheet.more else ""
+    return Section("photos", "Eyes, head and choices", (f"{marks}{more}",), photos=sheet)
 
 
 def _types(report: GazeReport) -> Section:

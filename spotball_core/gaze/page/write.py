@@ -10,11 +10,12 @@ from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.photos import PhotoSource
 from spotball_core.gaze.page.sections import all_sections
+from spotball_core.gaze.summary import finding
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
 from spotball_core.pages.page import Page
 from spotball_core.text.words import plural
 
-TITLE: Final = "Gaze report: eyes or head?"
+TITLE: Final = "Gaze report:"
 GENERATOR: Final = "spotball gaze analyze"
 
 
@@ -58,6 +59,15 @@ def write_gaze_report(
     n_trials = sum(result.n_trials for result in report.respondents)
     n_photos = sum(n for by_objects in report.n_stimuli.values() for n in by_objects.values())
     respondents = plural(len(report.respondents), "respondent")
-    intro = [f"{respondents}: {plural(n_trials, 'trial')} with {plural(n_photos, 'photo')}."]
-    page = Page(TITLE, GENERATOR, intro, report.signature, report.warnings, report.provenance.dropped)
+    intro = [f"{TITLE} {respondents}, {plural(n_trials, 'trial')} with {plural(n_photos, 'photo')}."]
+    page = Page(
+        finding(report),
+        GENERATOR,
+        intro,
+        report.signature,
+        report.warnings,
+        report.provenance.dropped,
+        remarks=report.remarks,
+        is_result=True,
+    )
     write_folder(out, page, sections, report, tell=tell)

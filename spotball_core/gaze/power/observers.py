@@ -17,14 +17,23 @@ In the natural condition, the head turns a part (`TURN`) of the way from the mid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import numpy as np
 
 from spotball_core.errors import OptionError, unknown_name
-from spotball_core.gaze.data.stimuli import PROXIMITIES, VIEWS, Stimulus, stimuli_frame
+from spotball_core.gaze.data.stimuli import (
+    CONDITIONS,
+    PROXIMITIES,
+    VIEWS,
+    Condition,
+    Stimulus,
+    View,
+    stimuli_frame,
+)
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.typing import FloatArray, IntArray
 
@@ -38,6 +47,15 @@ TURN: Final = 0.4
 """In the natural condition, the head turns this share of the way from the middle of the table to the gaze target."""
 
 PROMPTS: Final = 16
+
+_SIZES: Final = (4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2)
+STUDY_SETS: Final = tuple(
+    tuple(f"object {chr(97 + (number + step) % 11)}" for step in range(size)) for number, size in enumerate(_SIZES)
+)
+"""Sets of objects like those of the main study, with letters as names."""
+
+STUDY_SITES: Final = (0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1)
+"""The site of each set in `STUDY_SETS`."""
 
 
 @dataclass(frozen=True)
@@ -125,35 +143,40 @@ def simulate(
     )
 
 
-def factorial_design() -> tuple[Stimulus, ...]:
-    """Return stimuli without images, with a design like that of the main study.
+def factorial_design(
+    sets: Sequence[Sequence[str]] = STUDY_SETS,
+    *,
+    views: Sequence[View] = VIEWS,
+    proximities: Sequence[int] = PROXIMITIES,
+    conditions: Collection[Condition] = CONDITIONS,
+) -> tuple[Stimulus, ...]:
+    """Return stimuli without images: all combinations of the given properties with head directions and gaze targets.
 
-    There are four sets of four objects, three sets of three objects, and six sets of two objects.
+    The head is free, or directed to one of the objects. By default, the design is like that of the main study, with
+    four sets of four objects, three sets of three objects, and six sets of two objects. This gives 1,368 stimuli, of
+    which the study lost 2 and used 6 as attention checks. The two sites have different objects.
 
-    Each set has three proximities and three views. All combinations of head direction (free, or to one of the objects)
-    and gaze target occur. This gives 1,368 stimuli, of which the study lost 2 and used 6 as attention checks. The two
-    sites have different objects.
+    Args:
+        sets: the names of the objects of each set, in their order along the table.
+        views: the camera positions.
+        proximities: the distances between objects, from 1 (farthest) to 3 (closest).
+        conditions: the conditions.
     """
-    sizes = [4, 4, 4, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2]
-    sites = [0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1, 1, 1]
     stimuli: list[Stimulus] = []
-    for number, (size, site) in enumerate(zip(sizes, sites, strict=True)):
-        objects = tuple(f"object {chr(97 + (number + step) % 11)}" for step in range(size))
-        for proximity in PROXIMITIES:
-            for view in VIEWS:
-                for head in (None, *objects):
-                    stimuli += [
-                        Stimulus(
-                            stimulus_id=str(len(stimuli) + place),
-                            objects=objects,
-                            view=view,
-                            proximity=proximity,
-                            gaze_target=gaze,
-                            head_target=head,
-                            scene=f"site {site + 1}",
-                        )
-                        for place, gaze in enumerate(objects)
-                    ]
+    for number, objects in enumerate(sets):
+        scene = f"site {STUDY_SITES[number] + 1}" if sets is STUDY_SETS else None
+        for proximity, view, head, gaze in product(proximities, views, (None, *objects), objects):
+            stimulus = Stimulus(
+                stimulus_id=str(len(stimuli)),
+                objects=tuple(objects),
+                view=view,
+                proximity=proximity,
+                gaze_target=gaze,
+                head_target=head,
+                scene=scene,
+            )
+            if stimulus.condition in conditions:
+                stimuli.append(stimulus)
     return tuple(stimuli)
 
 

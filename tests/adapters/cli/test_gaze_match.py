@@ -1,4 +1,4 @@
-"""Test `spotball gaze match`: templates, a judge on a loopback server, and manual choices."""
+"""Test how `spotball gaze ask` matches replies: templates, a judge on a loopback server, and manual choices."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def out(server: LoopbackServer, tmp_path: Path) -> Path:
 
 
 def judge(server: LoopbackServer, *options: str) -> tuple[str, ...]:
-    return ("--judge-provider", "openai", "--judge-model", "judge-1", "--judge-base-url", server.url, *options)
+    return ("--judge", "openai", "judge-1", "--judge-base-url", server.url, *options)
 
 
 def ways(out: Path) -> Counter[str | None]:
@@ -73,7 +73,7 @@ class TestJudge:
     def test_judge_receives_options_and_only_the_unchanged_replies_that_match_no_template_without_the_photo(
         self, server: LoopbackServer, out: Path
     ) -> None:
-        done = match(out, *judge(server, "--judge-temperature", "0"))
+        done = match(out, *judge(server))
         assert done.returncode == 0, said(done)
         assert "12 replies, 8 matched (letter 4, judge 4), 4 unmatched (no option 4)" in done.stderr
         assert len(server.asked) == 8
@@ -81,7 +81,6 @@ class TestJudge:
             assert not one.pictures
             ((role, text),) = one.turns
             assert role == "user"
-            assert one.settings["temperature"] == 0
             options = offered(one)
             assert list(options.values())[-1] == NONE
             assert f"Answer with one letter of {', '.join(options)}, and nothing else." in text
@@ -106,7 +105,11 @@ class TestJudge:
         assert match(out).returncode == 0
         assert len(server.asked) == asked
         assert (out / "replies.jsonl").read_bytes() == before
-        check_error(match(out, *judge(server, "--judge-model", "judge-2")), "different-settings", "openai judge-1")
+        check_error(
+            match(out, "--judge", "openai", "judge-2", "--judge-base-url", server.url),
+            "different-settings",
+            "openai judge-1",
+        )
 
     def test_match_after_a_judge_error_keeps_the_stored_judge_replies_and_requests_the_missing_ones(
         self, server: LoopbackServer, out: Path
@@ -140,21 +143,27 @@ class TestJudge:
         assert match(tmp_path / "run", *judge(server)).returncode == 0
         assert not server.asked
 
-    def test_judge_provider_without_model_or_model_without_provider_is_an_error(self, out: Path) -> None:
-        for option, value in (("--judge-provider", "openai"), ("--judge-model", "m")):
-            check_error(match(out, option, value), "missing-option")
+    def test_ask_with_a_judge_matches_the_replies_in_the_same_command(
+        self, server: LoopbackServer, tmp_path: Path
+    ) -> None:
+        stimuli = made(tmp_path / "data")
+        done = ask(stimuli, tmp_path / "run", server.url, "--prompt", "pilot-1,pilot-2", *judge(server))
+        assert done.returncode == 0, said(done)
+        assert ways(tmp_path / "run") == {"letter": 4, "judge": 4, "no option": 4}
+
+    def test_a_provider_for_the_folder_of_a_run_is_an_error(self, out: Path) -> None:
+        check_error(match(out, "--provider", "openai"), "conflicting-options")
 
 
 class TestManual:
-    def test_match_reads_manual_choices_from_a_file_and_stores_the_choices_in_the_run(
-        self, server: LoopbackServer, out: Path, tmp_path: Path
-    ) -> None:
+    def test_match_reads_manual_choices_and_keeps_them_in_the_run(self, server: LoopbackServer, out: Path) -> None:
         match(out, *judge(server))
         queue = rows(out / "manual.csv")
         assert list(queue[0]) == ["stimulus_id", "prompt_id", "sample", "options", "reply", "problem", "choice"]
         letter = next(part[0] for part in queue[0]["options"].split(" | ") if part.endswith(". tulips"))
         filled = [{**row, "choice": choice} for row, choice in zip(queue, (letter, "Bunny", "none", ""), strict=True)]
-        done = match(out, "--manual", write_rows(tmp_path / "filled.csv", filled))
+        write_rows(out / "manual.csv", filled)
+        done = match(out)
         assert done.returncode == 0, said(done)
         assert "10 matched (letter 4, judge 4, manual 2), 2 unmatched (" in done.stderr
         assert "1 reply to match by hand" in done.stderr
@@ -166,7 +175,6 @@ class TestManual:
         assert [trials(out)[row["stimulus_id"], row["prompt_id"]] for row in queue] == ["tulips", "bunny", "", ""]
         # The run keeps the choices, and the remaining trial stays in the list for manual matching.
         before = (out / "replies.jsonl").read_bytes()
-        (tmp_path / "filled.csv").unlink()
         assert match(out).returncode == 0
         assert (out / "replies.jsonl").read_bytes() == before
         assert [row["choice"] for row in rows(out / "manual.csv")] == ["tulips", "bunny", "none", ""]
@@ -192,7 +200,7 @@ class TestManual:
         match(out, *judge(server))
         assert ways(out) == {"letter": 4, "judge": 4, "not recognizable": 4}
 
-    def test_manual_csv_with_invalid_rows_is_an_error_and_changes_nothing(self, out: Path, tmp_path: Path) -> None:
+    def test_manual_csv_with_invalid_rows_is_an_error_and_changes_nothing(self, out: Path) -> None:
         before = (out / "replies.jsonl").read_bytes()
         queue = rows(out / "manual.csv")
         for change, field, value in (
@@ -204,13 +212,11 @@ class TestManual:
         ):
             write_rows(out / "manual.csv", [{**queue[0], **change}, *queue[1:]])
             check_error(match(out), "invalid-value", f"manual.csv:2: {field}: ", value)
-        write_rows(out / "manual.csv", queue)
-        path = write_rows(tmp_path / "filled.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
-        done = match(out, "--manual", path)
+        path = write_rows(out / "manual.csv", [queue[0], queue[0], {**queue[1], "choice": "fish"}])
+        done = match(out)
         assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"] * 2)
         for part in (f"{path}:3: stimulus_id: ", f"{path}:4: choice: ", "'fish'"):
             assert part in done.stderr
-        check_error(match(out, "--manual", tmp_path / "no.csv"), "missing-file")
         assert (out / "replies.jsonl").read_bytes() == before
 
     def test_manual_csv_is_not_written_if_every_reply_is_matched(self, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def ask(stimuli: Path, out: Path, url: str, *options: str | Path) -> Done:
 
 
 def match(out: Path, *options: str | Path) -> Done:
-    return here("gaze", "match", out, *options)
+    return here("gaze", "ask", out, *options)
 
 
 def offered(asked: ReceivedRequest) -> dict[str, str]:

@@ -209,7 +209,7 @@ class TestForward:
         assert all((value == before[name]).all() for name, value in model.backbone.state_dict().items())
 
 
-def test_gaze_predict_writes_the_peak_of_each_heatmap_and_gaze_points_converts_the_points_to_trials(
+def test_gaze_points_with_a_checkpoint_writes_the_peak_of_each_heatmap_and_the_trials(
     folder: Path, tmp_path: Path
 ) -> None:
     stimuli = made(tmp_path / "data", 3, size=(90, 60))
@@ -219,12 +219,12 @@ def test_gaze_predict_writes_the_peak_of_each_heatmap_and_gaze_points_converts_t
     faces, predicted, trials = tmp_path / "faces.csv", tmp_path / "points.csv", tmp_path / "trials.csv"
     faces.write_text("stimulus_id,x1,y1,x2,y2\n1000,0.3,0.1,0.6,0.4\n")
     model = ("--checkpoint", folder / "decoder.pt", "--backbone", folder / "encoder")
-    good("gaze", "predict", stimuli, "--images", stimuli.parent, *model, "--faces", faces, "--out", predicted)
+    words = (*model, "--faces", faces, "--out", trials, "--respondent", "gazelle")
+    good("gaze", "points", stimuli.parent, predicted, *words)
     found = {row["stimulus_id"]: (float(row["x"]), float(row["y"])) for row in rows(predicted)}
     for number, one in enumerate(known):
         with Image.open(stimuli.parent / str(one.image)) as image, torch.no_grad():
             face = (0.3, 0.1, 0.6, 0.4) if number == 0 else None
             expected = peak(tiny()(prepared(image.convert("RGB"), (56, 56))[None], [face])[0])
         assert found[one.stimulus_id] == pytest.approx(expected, abs=1e-5)
-    good("gaze", "points", stimuli, predicted, "--out", trials, "--respondent", "gazelle")
     assert {row["respondent"] for row in rows(trials)} == {"gazelle"}

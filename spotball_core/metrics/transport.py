@@ -64,7 +64,7 @@ _LEAST_STEPS = 2**33
 _MOST_PAIRS = 400_000, 50_000
 """Maximum of sources times sinks, summed over the problems of a call, that POT solves although Numba is installed.
 
-The first number is for a process that has not loaded Numba. POT needs less time for that number of pairs than Numba to load.
+The first number is for a process that has not loaded Numba. POT solves that number of pairs faster than Numba loads.
 """
 
 _BYTES_PER_PAIR = 48

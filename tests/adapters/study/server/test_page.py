@@ -319,7 +319,10 @@ def test_consent_page_states_pay_bonus_and_explanations_and_requires_consent(tmp
     pay = {'"AMOUNT an hour"': '"11.50 EUR an hour"', "bonus = 1.00": "bonus = 2.50", '"USD"': '"EUR"'}
     visitor = visit(clicks_study(tmp_path, **pay))
     visitor.heading("Spot the Ball")
-    bonus = "Bonus: up to 2.50 EUR. You get this amount times the share of your clicks that hit the ball."
+    bonus = (
+        "Bonus: up to 2.50 EUR. You get this amount times the share of your clicks that hit the ball. "
+        "Practice images and check images, whose answer is obvious, do not count."
+    )
     written = "For one image, you are also asked to explain your answer in writing."
     terms = visitor.page.locator(".terms li")
     expect(terms).to_have_text(["Pay: 11.50 EUR an hour.", bonus, written])

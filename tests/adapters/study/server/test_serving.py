@@ -150,7 +150,7 @@ def test_serve_prints_address_and_problems_and_exits_0_on_a_signal(tmp_path: Pat
     assert first.startswith("Spot the Ball: http://127.0.0.1:")
     turn_on = "To turn it on, set the environment variable SPOTBALL_STUDY_PASSWORD and restart"
     assert second == f"the admin page is off. {turn_on}\n"
-    assert third.startswith("the study is not ready (5 problems). List the problems with `spotball study check ")
+    assert third.startswith("the study is not ready (5 problems)")
     assert child.returncode == 0, stderr
     assert stderr.splitlines()[-1] == "the server has stopped; all answers are stored"
     with reading(folder) as reader:

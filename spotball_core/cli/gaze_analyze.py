@@ -126,7 +126,7 @@ def analyze(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Test whether respondents follow the eyes or the head of the person in a photo, and classify each respondent.
+    """Test whether respondents follow the eyes or the head of a person, and classify each respondent.
 
     Example: `spotball gaze analyze run-gpt-4o --stimuli photos --out report`
 

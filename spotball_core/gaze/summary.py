@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
-from spotball_core.gaze.mechanism.records import Kind
 from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import number
 from spotball_core.text.words import listed, plural, shortened
@@ -36,19 +38,23 @@ def headline(report: GazeReport) -> str:
     return f"Of {plural(len(report.respondents), 'respondent')}, {listed(parts)}."
 
 
-_VERBS: dict[Kind, tuple[str, str]] = {
+_VERBS: Final[Mapping[str, tuple[str, str]]] = {
     "eye": ("follows the eyes", "follow the eyes"),
     "head": ("follows the head", "follow the head"),
     "compromise": ("chooses between eyes and head", "choose between eyes and head"),
-    "coin": ("follows either eyes or head", "follow either eyes or head"),
+    "coin": (
+        "follows the eyes in some trials and the head in others",
+        "follow the eyes in some trials and the head in others",
+    ),
     "guess": ("guesses", "guess"),
     "none": ("fits no cue model", "fit no cue model"),
 }
+"""The mechanisms as verbs, for one and for several respondents."""
 
 
 def finding(report: GazeReport) -> str:
     """Return one sentence that states what the respondents follow by the cue model, or else their types."""
-    names: dict[Kind, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for result in report.respondents:
         if result.mechanism:
             names.setdefault(result.mechanism.kind, []).append(shortened(result.respondent, _LONGEST))
@@ -57,7 +63,8 @@ def finding(report: GazeReport) -> str:
     parts = []
     for kind, group in sorted(names.items(), key=lambda entry: -len(entry[1])):
         shown = group if len(group) <= _NAMED else [*group[: _NAMED - 1], f"{len(group) - _NAMED + 1:,} others"]
-        parts.append(f"{listed(shown)} {_VERBS[kind][len(group) > 1]}")
+        one, several = _VERBS.get(kind, (f"has the mechanism {kind}", f"have the mechanism {kind}"))
+        parts.append(f"{listed(shown)} {several if len(group) > 1 else one}")
     return f"{'; '.join(parts)}."
 
 

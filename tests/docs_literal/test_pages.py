@@ -26,7 +26,7 @@ PAGES = [
 ]
 
 NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "tutorials/gaze.md": {"a key, and photos": ("export OPENAI_API_KEY",)},
+    "tutorials/gaze.md": {"a key": ("export OPENAI_API_KEY",)},
     "tutorials/human-study.md": {
         "real participants": ("export SPOTBALL_STUDY_PASSWORD", "spotball study bonus", "spotball study delete")
     },
@@ -41,7 +41,11 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "root rights": ("python3 -m venv /opt", "systemctl enable"),
         "PostgreSQL": ("spotball study serve my-study --port 8001",),
     },
-    "how-to/gaze-ask.md": {"GazeLLE's weights": (install_command("adapters,local"),)},
+    "how-to/gaze-analyze.md": {"a study's participants": ("spotball gaze analyze gaze-people",)},
+    "how-to/gaze-ask.md": {
+        "the reader's photos": ("spotball gaze stimuli my-photos.csv",),
+        "GazeLLE's weights": (install_command("adapters,local"),),
+    },
     "how-to/gaze-training.md": {
         "PyTorch, and minutes of training": ("pip install", "spotball gaze analyze", "spotball gaze ask"),
         "GazeLLE's weights": ("spotball gaze train --out gazelle", "spotball gaze train --out photos"),

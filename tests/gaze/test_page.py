@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from math import log
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -19,7 +20,7 @@ from spotball_core.gaze.page.sections import all_sections
 from spotball_core.gaze.page.times import said_of, times
 from spotball_core.gaze.page.write import write_gaze_report
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
-from spotball_core.gaze.summary import headline, to_summary
+from spotball_core.gaze.summary import finding, headline, to_summary
 from spotball_core.text.first_screen import WIDTH
 from tests.failures import raises
 from tests.report.markup import parsed
@@ -189,6 +190,15 @@ def test_headline_counts_respondents_by_mechanism(guessing: GazeReport) -> None:
     heads = [one.model_copy(update={"mechanism": mechanism}) for one in others]
     assert headline(guessing.model_copy(update={"respondents": (first, *heads)})) == (
         "Of 3 respondents, 2 have the mechanism head (organization…g-name-2026, y) and 1 has no cue model (x)."
+    )
+
+
+def test_title_states_what_respondents_follow_or_else_their_types(guessing: GazeReport) -> None:
+    assert finding(guessing) == headline(guessing)
+    pairs = zip(guessing.respondents, ("eye", "head", "eye"), strict=True)
+    fitted = tuple(one.model_copy(update={"mechanism": SimpleNamespace(kind=kind)}) for one, kind in pairs)
+    assert finding(guessing.model_copy(update={"respondents": fitted})) == (
+        "x and y follow the eyes; organization…g-name-2026 follows the head."
     )
 
 

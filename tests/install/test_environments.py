@@ -110,7 +110,6 @@ def test_version_is_the_same_in_wheel_command_package_and_report(environment: Ma
         ("adapters", "run demo --provider baseline --model center --prompt base --out asked"),
         ("adapters", "batch export demo --out batch"),
         ("adapters", "gaze ask stimuli.csv --images . --provider observer --model head --out asked"),
-        ("adapters", "gaze ask asked"),
         ("adapters", "reasoning demo --embedder openai"),
         ("inspect", "parse a.eval --out responses.jsonl"),
         ("study", "study serve --demo"),

@@ -55,7 +55,7 @@ def analyze(
         typer.Option(
             metavar="POINTS",
             rich_help_panel="Tests",
-            help="Largest gap to people, in percentage points, for the type human-level.",
+            help="Largest gap to people, in points, for the type human-level.",
         ),
     ] = 5,
     by: Annotated[

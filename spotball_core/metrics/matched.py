@@ -77,8 +77,9 @@ def wasserstein_matched(
     $$\hat W^2 = W_n^2 - \frac{W_{n/2}^2 - W_n^2}{\rho - 1}$$
 
     with W(n/2) the distance between random halves of both sides' responses. The ratio rho, about 2, is measured on the
-    reference (`spotball_core.metrics.sampling`). For most respondents, the error is below 3 px with at least 20
-    responses per image; `docs/explanation/statistics.md` has a table.
+    reference (`spotball_core.metrics.sampling`). The error depends on the spread of the guesses, the number of
+    responses and the distance. It is a few pixels for distances above 40 px and at least 20 responses per image, but
+    can exceed the distance if that is short and guesses are widely spread; `docs/explanation/statistics.md` has tables.
 
     Args:
         guesses: a list with one item per image (a list of labels, or one count or probability per cell), or an array

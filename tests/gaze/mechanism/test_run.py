@@ -98,6 +98,12 @@ def test_fit_mechanism_does_not_distinguish_coin_from_compromise_with_two_object
     assert found.lapse.ci95 is not None
 
 
+def test_fit_mechanism_does_not_give_guess_for_72_photos_that_are_answered_far_above_chance() -> None:
+    rows = two_objects(Observer("coin", weight=0.4), 1).filter(view="front")
+    assert fit_mechanism(rows).kind != "guess"
+    assert fit_mechanism(two_objects(Observer("guess"), 1).filter(view="front")).kind == "guess"
+
+
 def test_fit_mechanism_raises_option_error_for_constant_choices_and_for_congruent_photos_only() -> None:
     rows = simulate(Observer("head"), factorial_design(), prompts=1).frame
     with raises(OptionError, "cannot-estimate"):

@@ -142,6 +142,24 @@ def test_fit_mechanism_marks_noise_at_its_bound_and_the_sentence_has_the_interva
     assert lapse.replace("\n", " ") in found.says.replace("%", "")
 
 
+def test_documented_designs_give_no_mechanism_to_congruent_photos_and_no_coin_or_compromise_to_two_objects() -> None:
+    """Check the stored results of benchmarks/gaze_designs.py."""
+    designs = json.loads((ROOT / "docs/assets/gaze-designs.json").read_text(encoding="utf-8"))["designs"]
+    for by_kind in designs["congruent only"].values():
+        assert all(list(kinds) == ["no answer"] for kinds in by_kind.values())
+    for by_kind in designs["2 objects"].values():
+        assert not any({"coin", "compromise"} & kinds.keys() for kinds in by_kind.values())
+
+
+def test_documented_null_tests_reject_in_at_most_10_percent_of_2000_data_sets() -> None:
+    """Check the stored results of benchmarks/gaze_null.py."""
+    nulls = json.loads((ROOT / "docs/assets/gaze-null.json").read_text(encoding="utf-8"))
+    for rates in nulls.values():
+        for key, rate in rates.items():
+            assert rate["n"] == 2000
+            assert rate["ci95"][1] < 0.1, key
+
+
 DESIGN = [one for one in factorial_design() if one.view != "left"]
 
 

@@ -47,6 +47,12 @@ _COIN: Final = 0.5
 _NEGLIGIBLE: Final = 0.05
 """A respondent follows one cue only if the interval of w contains a weight of the other cue of at most this."""
 
+_UNIFORM: Final = 16.8
+"""A respondent guesses only if the deviance of uniform guessing from the full model is at most this.
+
+This is the 99% quantile of the chi-square distribution with 6 degrees of freedom.
+"""
+
 _NOT_DETERMINED: Final[Mapping[Kind, str]] = {
     "guess": "the choices do not depend on eyes or head",
     "eye": "the respondent follows only the eyes, so the choices do not show how cues are combined",
@@ -101,8 +107,12 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     comparison = compare(fits, seed=seed)
     full = (fits["mixed"], *by_kernel[1:])
     ends = {W: profile_interval(full, W), Q: profile_interval(full, Q)}
-    one_cue_only = {"eye": ends[W][0] <= _NEGLIGIBLE, "head": ends[W][1] >= 1 - _NEGLIGIBLE}
-    close = [name for name in comparison.close if one_cue_only.get(name, True)] or comparison.close
+    possible = {
+        "guess": 2 * (full[0].log_likelihood - fits["guess"].log_likelihood) <= _UNIFORM,
+        "eye": ends[W][0] <= _NEGLIGIBLE,
+        "head": ends[W][1] >= 1 - _NEGLIGIBLE,
+    }
+    close = [name for name in comparison.close if possible.get(name, True)] or comparison.close
     checks = {}
     for name in close:
         # A structure that is too simple may predict about as well as the best one and not fit.

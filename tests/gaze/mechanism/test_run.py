@@ -98,6 +98,12 @@ def test_fit_mechanism_does_not_distinguish_coin_from_compromise_with_two_object
     assert found.lapse.ci95 is not None
 
 
+def test_fit_mechanism_does_not_give_guess_for_72_photos_that_are_answered_far_above_chance() -> None:
+    rows = two_objects(Observer("coin", weight=0.4), 1).filter(view="front")
+    assert fit_mechanism(rows).kind != "guess"
+    assert fit_mechanism(two_objects(Observer("guess"), 1).filter(view="front")).kind == "guess"
+
+
 def test_fit_mechanism_raises_option_error_for_constant_choices_and_for_congruent_photos_only() -> None:
     rows = simulate(Observer("head"), factorial_design(), prompts=1).frame
     with raises(OptionError, "cannot-estimate"):
@@ -134,6 +140,24 @@ def test_fit_mechanism_marks_noise_at_its_bound_and_the_sentence_has_the_interva
     assert not found.lapse.at_bound
     _, _, _, ((_, _, _, _, _, lapse),) = mechanism_table([("sharp", found)])
     assert lapse.replace("\n", " ") in found.says.replace("%", "")
+
+
+def test_documented_designs_give_no_mechanism_to_congruent_photos_and_no_coin_or_compromise_to_two_objects() -> None:
+    """Check the stored results of benchmarks/gaze_designs.py."""
+    designs = json.loads((ROOT / "docs/assets/gaze-designs.json").read_text(encoding="utf-8"))["designs"]
+    for by_kind in designs["congruent only"].values():
+        assert all(list(kinds) == ["no answer"] for kinds in by_kind.values())
+    for by_kind in designs["2 objects"].values():
+        assert not any({"coin", "compromise"} & kinds.keys() for kinds in by_kind.values())
+
+
+def test_documented_null_tests_reject_in_at_most_10_percent_of_2000_data_sets() -> None:
+    """Check the stored results of benchmarks/gaze_null.py."""
+    nulls = json.loads((ROOT / "docs/assets/gaze-null.json").read_text(encoding="utf-8"))
+    for rates in nulls.values():
+        for key, rate in rates.items():
+            assert rate["n"] == 2000
+            assert rate["ci95"][1] < 0.1, key
 
 
 DESIGN = [one for one in factorial_design() if one.view != "left"]

@@ -46,8 +46,7 @@ from scipy.stats import bootstrap
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
-from spotball_gen.footage.fitting import fitted
-from spotball_gen.footage.video_file import frames_between
+from spotball_gen.footage.video_file import fitted, frames_between
 from spotball_gen.imaging.fill.blocks import recompressed
 from spotball_gen.imaging.fill.patches import blend_weights
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite, mask_parts, player_pixels
@@ -55,8 +54,8 @@ from spotball_gen.imaging.shadows import ellipse, shadow_of
 from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Context
+from spotball_gen.pipeline.config import find
 from spotball_gen.pipeline.folder import with_ball
-from spotball_gen.pipeline.registry import find
 from spotball_gen.quality.leak import leak_test
 
 ROOT = Path(__file__).parents[1]

@@ -26,8 +26,7 @@ from measure import figure
 from numpy.typing import NDArray
 
 from spotball_core.schema.scene import Scene
-from spotball_gen.footage.fitting import fitted
-from spotball_gen.footage.video_file import frames_between
+from spotball_gen.footage.video_file import fitted, frames_between
 from spotball_gen.quality.cells import cell_features
 from spotball_gen.quality.classifier import CrossValidated
 from spotball_gen.quality.decoys import DECOYS, decoys, surroundings

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core import Grid, Scene
-from spotball_core.release.ball import ball_columns
+from spotball_core.release.tables import ball_columns
 
 GRID = Grid.standard()
 SPORTS = ("soccer", "basketball", "volleyball")

@@ -28,8 +28,8 @@ from PIL import Image
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, Request, Settings
+from spotball_adapters.runs.job import SceneJob
 from spotball_adapters.runs.runner import Options, Runner
-from spotball_adapters.runs.scene_job import SceneJob
 from spotball_adapters.runs.store import ReplyStore
 from spotball_core.synthetic.scenes import synthetic_scenes
 

@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from spotball_adapters.embedders.find import find
-from spotball_adapters.embedders.protocol import EmbedderAccess
-from spotball_core.reasoning.classify import EMPTY, TIE, classify
-from spotball_core.reasoning.keywords import keyword_categories
+from spotball_adapters.embedders.protocol import EmbedderAccess, find
+from spotball_core.reasoning.classify import EMPTY, TIE, classify, keyword_categories
 from spotball_core.reasoning.templates import load_templates
 
 ROOT = Path(__file__).parents[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spotball_adapters.batch.folder import BatchRequest, Manifest
-from spotball_adapters.batch.replies import ReplyLine
+from spotball_adapters.batch.take import ReplyLine
 from spotball_adapters.study.setup.config import StudyConfig
 from spotball_core.schema.published import FileFormat
 

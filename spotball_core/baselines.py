@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.counting.responses import common_grid
-from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio

@@ -15,9 +15,8 @@ from spotball_core.io.columns import ColumnNames, ReadOptions
 from spotball_core.io.dataset import response_files
 from spotball_core.io.plain_files import paths_of
 from spotball_core.schema.checks import path_of, whole_number
-from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import Images, ScorePolicy
-from spotball_core.schema.report import CeilingReport, ScoreReport
+from spotball_core.schema.report import CeilingReport, Mixture, ScoreReport
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.groups import Part, Scoring
 from spotball_core.scoring.score import (

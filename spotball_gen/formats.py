@@ -9,11 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from spotball_core.schema.published import FileFormat
 from spotball_gen.hub.manifest import HubManifest
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Sport
 from spotball_gen.items.stage import ORDER
-from spotball_gen.pipeline.config import DEFAULT_KINDS, RunSettings, SourceSettings
+from spotball_gen.pipeline.config import DEFAULT_KINDS, GROUP, RunSettings, SourceSettings
 from spotball_gen.pipeline.quotas import Targets
-from spotball_gen.pipeline.registry import GROUP
 from spotball_gen.poses.report import PosesReport
 
 

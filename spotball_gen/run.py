@@ -4,36 +4,63 @@ from __future__ import annotations
 
 import platform
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spotball_core.counting.engines import EngineName, check_engine
 from spotball_core.counting.engines.ray_cluster import require
 from spotball_core.service.files import remove_leftovers
 from spotball_core.service.json_file import parse_json
-from spotball_core.service.progress import OnProgress, ignore_progress
+from spotball_core.service.progress import OnProgress, ignore_progress, progress_display
 from spotball_core.service.sqlite_file import StoreError
 from spotball_core.text.words import plural
 from spotball_gen.dataset.finish import CARD
 from spotball_gen.dataset.output import Written, write_dataset
-from spotball_gen.demo.config import write_demo_config
+from spotball_gen.demo.video import write_demo_config
 from spotball_gen.items.stage import Failure, said
 from spotball_gen.pipeline.config import GenerationPlan, read_config
 from spotball_gen.pipeline.engines.local import LocalEngine
 from spotball_gen.pipeline.engines.ray_data import GenerationRayEngine
-from spotball_gen.pipeline.ledger import Ledger
-from spotball_gen.pipeline.progress import show_progress
+from spotball_gen.pipeline.ledger import FRAMES, Ledger
 from spotball_gen.quality.leak_result import verdict
-from spotball_gen.review.apply import apply_review
-from spotball_gen.review.repaint import put_back, send_back
+from spotball_gen.review.apply import apply_review, put_back, send_back
 from spotball_gen.review.store import Key
 from spotball_gen.video.sources import settle_videos
+
+if TYPE_CHECKING:
+    from spotball_gen.pipeline.engines.taking import GenerationTally
+
+
+def line(tally: GenerationTally, stages: Sequence[str]) -> str:
+    """Return the progress as one line, with the number of items that each stage kept.
+
+    Examples:
+        >>> from collections import Counter
+        >>> from spotball_gen.pipeline.engines.taking import GenerationTally
+        >>> tally = GenerationTally(3, 1, Counter(frames=40, filter=38), Counter(frames=39, filter=30), failed=1)
+        >>> line(tally, ["filter", "detect"])
+        '1 of 3 videos, 39 of 40 frames, filter 30 of 38, detect 0 of 0, 1 failed'
+    """
+    parts = [f"{tally.videos_done:,} of {tally.videos:,} videos"]
+    parts.append(f"{tally.kept[FRAMES]:,} of {tally.seen[FRAMES]:,} frames")
+    parts += [f"{stage} {tally.kept[stage]:,} of {tally.seen[stage]:,}" for stage in stages]
+    if tally.failed:
+        parts.append(f"{tally.failed:,} failed")
+    return ", ".join(parts)
+
+
+@contextmanager
+def show_progress(tally: GenerationTally, stages: Sequence[str], *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """Yield a callback that displays the progress. Call it often."""
+    with progress_display(lambda: line(tally, stages), quiet=quiet) as on_progress:
+        yield lambda: on_progress(tally.videos_done, tally.videos)
+
 
 DEMO = "demo"
 """Subfolder of the work folder that contains the synthetic videos of the demo."""

@@ -35,7 +35,7 @@ from spotball_core.schema.published import formats, json_schema
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts, score
 from spotball_core.synthetic.scenes import synthetic_scenes
-from spotball_gen.hub.stage import stage
+from spotball_gen.hub.push import stage
 from spotball_gen.poses.dataset import add_poses
 from tests.adapters.run_process import dataset as pictured, here
 from tests.adapters.study import made

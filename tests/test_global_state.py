@@ -36,7 +36,7 @@ CACHES = {
     "spotball_gen/pipeline/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
     "spotball_gen/pipeline/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
     "spotball_gen/items/pictures.py:opencv": "the imported library",
-    "spotball_gen/items/sports.py:known_sports": "a file of the package",
+    "spotball_gen/items/item.py:known_sports": "a file of the package",
 }
 """Functions with cached results, and the reason why the cache does not change a result."""
 
@@ -45,7 +45,7 @@ ENVIRONMENT = {
     "spotball_core/cli/memory.py": "threads and allocation under a memory limit; results are the same",
     "spotball_core/counting/engines/pieces.py": "threads of a worker process",
     "spotball_core/counting/engines/ray_cluster.py": "Ray sends no usage statistics",
-    "spotball_core/service/threads.py": "threads of libraries and worker processes; restored",
+    "spotball_core/service/parallel.py": "threads of libraries and worker processes; restored",
     "spotball_gen/items/pictures.py": "what OpenCV prints",
 }
 """Modules whose functions set environment variables, and the reason why that does not change a result."""

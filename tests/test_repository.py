@@ -15,7 +15,7 @@ import yaml
 from check_jsonschema import main as check_jsonschema
 from click.testing import CliRunner, Result
 
-from spotball_core.text.citation import BIBTEX, PAPER
+from spotball_gen.dataset.croissant import BIBTEX, PAPER
 from tests.conftest import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))

@@ -34,8 +34,8 @@ from spotball_core.replication.record import Replication
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.schema import CeilingReport
-from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.record import UNNAMED
+from spotball_core.schema.report import Mixture
 from spotball_core.schema.result import Result
 from spotball_core.scoring.groups import Scoring
 from spotball_core.text.first_screen import WIDTH

@@ -38,7 +38,7 @@ from spotball_core.interchange import ArrowFrame
 from spotball_core.io.sources import Responses
 from spotball_core.replication.record import Replication
 from spotball_core.schema import CeilingReport, GridShape
-from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import Mixture
 from spotball_core.scoring.arrays import Scorer
 
 grid, policy = Grid.standard(), ScorePolicy.standard()

@@ -68,7 +68,7 @@ def export_command(
     """
     from spotball_adapters.batch.export import Job, export
     from spotball_adapters.providers.chat_completions import check_body_fields
-    from spotball_adapters.providers.ranges import check_ranges
+    from spotball_adapters.providers.protocol import check_ranges
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 

@@ -127,8 +127,7 @@ def ask(
     from spotball_adapters.gaze.matching import write_matches
     from spotball_adapters.gaze.photos import Photo
     from spotball_adapters.gaze.prompts import load_prompts
-    from spotball_adapters.providers.find import find
-    from spotball_adapters.providers.protocol import Access
+    from spotball_adapters.providers.protocol import Access, find
     from spotball_adapters.runs.plan import limited
     from spotball_adapters.runs.store import STORE
     from spotball_core.gaze.data.stimuli import read_stimuli
@@ -207,8 +206,7 @@ def _judged(
     from spotball_adapters.gaze.judge import JUDGE, judge_job
     from spotball_adapters.gaze.matching import unresolved
     from spotball_adapters.gaze.replies import read_replies
-    from spotball_adapters.providers.find import find
-    from spotball_adapters.providers.protocol import Access, Settings
+    from spotball_adapters.providers.protocol import Access, Settings, find
     from spotball_adapters.runs.launch import launch
     from spotball_adapters.runs.runner import Options
 

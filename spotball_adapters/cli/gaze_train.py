@@ -12,7 +12,7 @@ import typer
 from spotball_core.cli.console import teller
 from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
-from spotball_core.service.digests import file_digest
+from spotball_core.service.files import file_digest
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_adapters.cli.asking import Pace
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import Format, FormatOption, Out, deliver, format_for, teller
 from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed, with_groups
-from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -115,11 +114,10 @@ def reasoning(
     from spotball_adapters.cli.asking import silence_retries
     from spotball_adapters.embedders.cache import CACHE
     from spotball_adapters.embedders.embed import EmbedOptions
-    from spotball_adapters.embedders.find import find
-    from spotball_adapters.embedders.protocol import EmbedderAccess
+    from spotball_adapters.embedders.protocol import EmbedderAccess, find
     from spotball_adapters.embedders.reasoning import ReasoningJob
     from spotball_core.io.dataset import read_dataset
-    from spotball_core.plots.saving import FORMATS
+    from spotball_core.plots.theme import FORMATS
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.templates import load_templates
     from spotball_core.service.paths import confined
@@ -178,7 +176,7 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
 
 def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
     """Embed and analyze the texts. If this fails, report how many embeddings are stored."""
-    from spotball_adapters.embedders.progress import EmbeddingProgress, embedding_progress
+    from spotball_adapters.embedders.embed import EmbeddingProgress, embedding_progress
     from spotball_adapters.providers.protocol import TransientError
 
     progress = EmbeddingProgress()

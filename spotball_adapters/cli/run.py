@@ -84,10 +84,9 @@ def run(
     API key in the environment, such as OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
     from spotball_adapters.prompts.prompt import BUILT_IN
-    from spotball_adapters.providers.find import find
-    from spotball_adapters.providers.protocol import Access
+    from spotball_adapters.providers.protocol import Access, find
+    from spotball_adapters.runs.job import SceneJob
     from spotball_adapters.runs.responses import export
-    from spotball_adapters.runs.scene_job import SceneJob
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 

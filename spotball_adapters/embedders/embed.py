@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +14,63 @@ import numpy as np
 
 from spotball_adapters.embedders.cache import Cache, peek
 from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_adapters.embedders.texts import LONGEST, PreparedText, as_sent
 from spotball_adapters.providers.protocol import TransientError
-from spotball_adapters.runs.limits import RateLimiter, Waits
-from spotball_adapters.runs.retry_policy import RetryPolicy
+from spotball_adapters.runs.limits import RateLimiter, RetryPolicy, Waits
+from spotball_adapters.runs.writer import storable
+from spotball_core.service.progress import progress_display
 from spotball_core.typing import BoolArray
+
+LONGEST = 8000
+"""The default maximum length of a text in bytes: about 1,300 English words.
+
+A byte-level tokenizer splits 8,000 bytes into at most 8,000 tokens. OpenAI's models read up to 8,192 tokens.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedText:
+    """A text in the form in which it is sent to the embedder.
+
+    Attributes:
+        text: the text without surrounding blanks; empty if nothing is left to send.
+        cut: whether the original text was too long, so that `text` contains only its first part.
+    """
+
+    text: str
+    cut: bool
+
+    @property
+    def key(self) -> bytes:
+        """Return the SHA-256 of the text."""
+        return hashlib.sha256(self.text.encode()).digest()
+
+
+def as_sent(text: str, longest: int = LONGEST) -> PreparedText:
+    """Return a text in the form that is sent: with invalid characters replaced, and cut off if it is too long.
+
+    Lone surrogates become U+FFFD, and NUL becomes a blank. Long texts are cut off after a whole word, or after a whole
+    character if the first word is too long.
+
+    Args:
+        longest: maximum length in bytes of UTF-8; at least 4, the length of the longest character.
+
+    Examples:
+        >>> as_sent(" He looks up.\\x00")
+        PreparedText(text='He looks up.', cut=False)
+        >>> as_sent("He looks up.", longest=9)
+        PreparedText(text='He looks', cut=True)
+        >>> as_sent("⚽⚽⚽", longest=7)
+        PreparedText(text='⚽⚽', cut=True)
+    """
+    cleaned = storable(text).replace("\x00", " ").strip()
+    encoded = cleaned.encode()
+    if len(encoded) <= longest:
+        return PreparedText(cleaned, False)
+    start = encoded[:longest].decode(errors="ignore")
+    if not (start[-1].isspace() or cleaned[len(start)].isspace()):
+        words = start.rsplit(maxsplit=1)
+        start = words[0] if len(words) > 1 else start
+    return PreparedText(start.rstrip(), True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,3 +244,34 @@ class _Embedding:
             self._waits.announce(self._options.wait_after(attempt), why)
         if error.retry_after is not None:
             self._limiter.pause(error.retry_after, f"the server requested a pause: {error}")
+
+
+@dataclass(slots=True)
+class EmbeddingProgress:
+    """Numbers of embedded texts and failed attempts in an embedding job.
+
+    Attributes:
+        done: number of texts that are embedded and stored.
+        total: number of texts to embed.
+        faults: number of failed attempts.
+    """
+
+    done: int = 0
+    total: int = 0
+    faults: int = 0
+
+    def __str__(self) -> str:
+        failed = f", {self.faults:,} {'attempt' if self.faults == 1 else 'attempts'} failed" if self.faults else ""
+        return f"{self.done:,} of {self.total:,} texts embedded{failed}"
+
+
+@contextmanager
+def embedding_progress(progress: EmbeddingProgress, *, quiet: bool) -> Iterator[OnEmbedded]:
+    """Yield a callback that stores its counts in `progress` and displays them."""
+    with progress_display(lambda: str(progress), quiet=quiet, last=True) as show_progress:
+
+        def on_progress(done: int, total: int, faults: int) -> None:
+            progress.done, progress.total, progress.faults = done, total, faults
+            show_progress(done, total)
+
+        yield on_progress

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
-from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
+from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess, NoVectorsError, vectors_of
 from spotball_adapters.providers.gemini_sdk import open_sdk
 from spotball_adapters.providers.protocol import TransientError
 from spotball_core.errors import OptionError, unknown_name

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
-from spotball_adapters.embedders.vectors import NoVectorsError, vectors_of
+from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess, NoVectorsError, vectors_of
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.openai import HOME, KEY, authorization

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spotball_adapters.providers.protocol import Access
+from spotball_core.service.plugins import make_registered, registered_names
 from spotball_core.typing import BoolArray
 
 ENTRY_POINTS = "spotball.embedders"
@@ -98,3 +99,52 @@ class EmbedderAccess:
 
 
 EmbedderFactory = Callable[[EmbedderAccess], Embedder]
+
+
+class NoVectorsError(ValueError):
+    """The response does not hold one vector per text."""
+
+
+def vectors_of(rows: Any, n: int) -> Vectors:
+    """Convert lists of numbers to an array with one vector per row.
+
+    Returns:
+        The vectors, shape (n, d).
+
+    Raises:
+        NoVectorsError: if `rows` does not consist of n lists of equal length with finite numbers.
+
+    Examples:
+        >>> vectors_of([[1, 0.5]], 1).tolist()
+        [[1.0, 0.5]]
+    """
+    try:
+        vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError):
+        raise NoVectorsError("the embeddings are not lists of numbers of equal length") from None
+    if vectors.ndim != 2 or len(vectors) != n or not vectors.size:
+        raise NoVectorsError(f"the embeddings have shape {vectors.shape}, but the number of texts is {n}")
+    if not np.isfinite(vectors).all():
+        raise NoVectorsError("the embeddings contain numbers that are not finite")
+    return vectors
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all installed embedders, sorted.
+
+    Examples:
+        >>> "openai" in names()
+        True
+    """
+    return registered_names(ENTRY_POINTS)
+
+
+def find(name: str, access: EmbedderAccess) -> Embedder:
+    """Return the embedder with this name, for the model in `access`.
+
+    Raises:
+        OptionError: if the name is unknown, if two packages define it, or if the embedder cannot be loaded or created.
+        MissingExtraError: if the embedder needs packages from an extra that is not installed.
+    """
+    embedder: Embedder = make_registered(ENTRY_POINTS, "embedder", name, access)
+    return embedder

@@ -17,7 +17,7 @@ import numpy as np
 from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess
 from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.service.digests import folder_digest
+from spotball_core.service.files import folder_digest
 from spotball_core.service.hugging_face import disable_progress_bars, one_line
 
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"

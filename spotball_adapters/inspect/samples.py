@@ -6,6 +6,7 @@ The metadata are stored in the log, so the log can be scored and imported withou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -86,3 +87,16 @@ def counted(answers: Iterable[tuple[About, str | None]], respondent: str) -> Cou
     grid = next(iter(by_key.values())).scene.grid
     table = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
     return Counts.of(table, rows=grid.rows, cols=grid.cols)
+
+
+PACKAGE = "spotball_adapters"
+
+
+def named(name: str) -> str:
+    """Return the name to register an object under, so that Inspect always finds it as spotball_adapters/NAME.
+
+    In a regular install, Inspect adds the prefix itself. In an editable install, it looks for a distribution called
+    `spotball_adapters`. As this project's distribution is called `spotball-core`, the returned name has the prefix.
+    """
+    installed = {"site-packages", "dist-packages"} & set(Path(__file__).parts)
+    return name if installed else f"{PACKAGE}/{name}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from spotball_adapters.inspect.names import named
-from spotball_adapters.inspect.samples import About, counted
+from spotball_adapters.inspect.samples import About, counted, named
 from spotball_adapters.outputs.layouts import INSPECT_FINISH
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy, parse_reply
 from spotball_core.errors import MissingExtraError

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spotball_adapters.inspect.names import named
-from spotball_adapters.inspect.samples import About, Reference, references
+from spotball_adapters.inspect.samples import About, Reference, named, references
 from spotball_adapters.inspect.scorer import spot_the_ball_scorer
-from spotball_adapters.prompts.picture_files import kept
+from spotball_adapters.prompts.picture import kept
 from spotball_adapters.prompts.prompt import Prompt, load_prompt
 from spotball_adapters.providers.presets import SETTINGS
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy

@@ -24,6 +24,7 @@ from spotball_core.service.paths import data_file
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+
 MEDIA_TYPE = "image/png"
 
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA")
@@ -190,3 +191,21 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
 def unusable(code: Code, path: Path, found_: str, expected: str) -> InputError:
     """Return an InputError that states what was found in an image file and what was expected."""
     return InputError([Problem(code, str(path), None, "image", found_, expected)])
+
+
+def kept(scene: Scene, dataset: Path, folder: Path) -> Path:
+    """Return the path of a PNG file of a scene's image with its grid. Create the file if it is missing.
+
+    Args:
+        dataset: the dataset's folder.
+        folder: the folder in which to create the file.
+
+    Raises:
+        InputError: if the image is missing or invalid; see `picture.encoded`.
+    """
+    data = encoded(scene, dataset).data
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.png"
+    if not path.is_file():
+        with replacing(path) as beside:
+            beside.write_bytes(data)
+    return path

@@ -19,8 +19,9 @@ from spotball_adapters.providers.protocol import (
     Reply,
     Request,
     Settings,
+    check_ranges,
+    refuse,
 )
-from spotball_adapters.providers.ranges import check_ranges, refuse
 from spotball_adapters.providers.server_messages import count, word, writable
 
 HOME = "https://api.anthropic.com"

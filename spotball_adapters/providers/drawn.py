@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spotball_adapters.providers.protocol import Access, Settings
-from spotball_adapters.providers.ranges import check_ranges, refuse
+from spotball_adapters.providers.protocol import Access, Settings, check_ranges, refuse
 from spotball_core.errors import OptionError, unknown_name
 
 

@@ -20,8 +20,9 @@ from spotball_adapters.providers.protocol import (
     Request,
     Settings,
     TransientError,
+    check_ranges,
+    refuse,
 )
-from spotball_adapters.providers.ranges import check_ranges, refuse
 from spotball_adapters.providers.responses import RejectedError
 from spotball_adapters.providers.server_messages import writable
 

@@ -31,8 +31,8 @@ from spotball_adapters.providers.protocol import (
     Request,
     Settings,
     TransientError,
+    check_ranges,
 )
-from spotball_adapters.providers.ranges import check_ranges
 from spotball_adapters.providers.responses import RejectedError
 from spotball_adapters.providers.responses_api import check_response_fields, response_answer, response_body
 from spotball_core.errors import OptionError

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spotball_adapters.providers.chat_completions import MalformedReplyError
-from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request, Settings
-from spotball_adapters.providers.ranges import refuse
+from spotball_adapters.providers.protocol import Answer, Finish, Message, Picture, Reply, Request, Settings, refuse
 from spotball_adapters.providers.server_messages import count, word, writable
 from spotball_core.errors import OptionError
 

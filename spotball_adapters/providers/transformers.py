@@ -12,8 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from spotball_adapters.providers.protocol import Access, Answer, PermanentError, Provider, Reply, Request, Settings
-from spotball_adapters.providers.ranges import check_ranges
+from spotball_adapters.providers.protocol import (
+    Access,
+    Answer,
+    PermanentError,
+    Provider,
+    Reply,
+    Request,
+    Settings,
+    check_ranges,
+)
 from spotball_core.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:

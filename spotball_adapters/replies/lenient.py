@@ -16,12 +16,11 @@ from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell
 from spotball_adapters.replies.evidence import Weight
 from spotball_adapters.replies.objects import object_answers
-from spotball_adapters.replies.plain_text import reasoning_around
+from spotball_adapters.replies.plain_text import of_first_turn, reasoning_around
 from spotball_adapters.replies.readable_text import readable, without_reasoning
 from spotball_adapters.replies.result import Parsed, parsed
 from spotball_adapters.replies.statements import LONGEST_SENTENCE, Statement, TokenizedReply, statements
 from spotball_adapters.replies.strict import states_cell
-from spotball_adapters.replies.turns import of_first_turn
 from spotball_core.grid import Grid
 
 _LONGEST_READ = 100_000

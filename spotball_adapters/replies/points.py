@@ -9,9 +9,8 @@ from typing import Literal, NamedTuple, get_args
 
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell
-from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
+from spotball_adapters.replies.plain_text import first_turn, of_first_turn, plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
-from spotball_adapters.replies.turns import first_turn, of_first_turn
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.answer_options import POINT_SIZES, PointScale

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from spotball_adapters.providers.protocol import Finish
 from spotball_adapters.replies.cell_text import ReadCell, read_alone, read_value
 from spotball_adapters.replies.json_text import json_answers
-from spotball_adapters.replies.plain_text import plain, reasoning_around, without_thinking
+from spotball_adapters.replies.plain_text import of_first_turn, plain, reasoning_around, without_thinking
 from spotball_adapters.replies.result import Parsed, parsed
-from spotball_adapters.replies.turns import of_first_turn
 from spotball_core.grid import Grid
 
 CELL_WORDS = {

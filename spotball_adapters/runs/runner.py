@@ -21,9 +21,8 @@ from spotball_adapters.providers.protocol import (
     Settings,
     TransientError,
 )
-from spotball_adapters.runs.limits import RateLimiter, Waits
+from spotball_adapters.runs.limits import RateLimiter, RetryPolicy, Waits
 from spotball_adapters.runs.plan import Ask, Chain, ItemT, ItemT_contra, PromptOf, SamplePlan
-from spotball_adapters.runs.retry_policy import RetryPolicy
 from spotball_adapters.runs.store import Question, ReplyStore
 from spotball_adapters.runs.work_queue import Due, Final, WorkQueue
 from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter, storable

@@ -21,8 +21,7 @@ from spotball_adapters.study.databases import Connection, DatabaseConfig, Postgr
 from spotball_adapters.study.events import Event, StudyTrial, trials_from_json, trials_to_json
 from spotball_adapters.study.tables import FILES, LOCK, STUDY
 from spotball_core.errors import OptionError
-from spotball_core.service.folder_lock import locked
-from spotball_core.service.sqlite_store import SqliteStore
+from spotball_core.service.sqlite_store import SqliteStore, locked
 
 _PART = "part "
 """Prefix of the keys under which the fixed parts of a study are stored; see `StudyStore.claim`."""

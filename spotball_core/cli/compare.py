@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import Format, FormatOption, Out, deliver, format_for, teller
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -18,7 +18,6 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
-from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 
 
 @with_groups

@@ -1,12 +1,18 @@
-"""Print messages and progress on standard error."""
+"""Print messages, progress and results, and create the engine that a command's options select."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
-from spotball_core.errors import Problem
+import typer
+
+from spotball_core.counting.engines import Engine, EngineName
+from spotball_core.errors import OptionError, Problem
 from spotball_core.service.progress import OnProgress, progress_display, span
 from spotball_core.service.safe_text import show
 
@@ -47,3 +53,68 @@ def progress(label: str, *, quiet: bool) -> Iterator[OnProgress]:
             show_progress(done, total)
 
         yield on_progress
+
+
+@contextmanager
+def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug: bool) -> Iterator[Engine]:
+    """Yield the engine that `--engine` and `--ray-address` select."""
+    from spotball_core.counting.engines import engine_named
+
+    with progress("parts of the files counted", quiet=quiet) as on_progress:
+        yield engine_named(name, ray_address=ray_address, on_progress=on_progress, debug=debug)
+
+
+class Format(StrEnum):
+    """Output formats of a result."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        metavar="FORM",
+        rich_help_panel="Output",
+        help="Output format: table, json, csv, markdown, latex. Default: from the extension of --out; otherwise table.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", rich_help_panel="Output", help="File to write. Default: print the result."),
+]
+
+_BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".tex": Format.latex}
+
+
+def format_for(format: Format | None, out: Path | None) -> Format:
+    """Return the given format, or the one that the extension of `out` selects, or table.
+
+    Raises:
+        OptionError: if no format has the extension of `out`.
+    """
+    if format or out is None:
+        return format or Format.table
+    if out.suffix not in _BY_ENDING and out.suffix not in ("", ".txt"):
+        endings = ", ".join(_BY_ENDING)
+        raise OptionError(
+            f"the ending {out.suffix} is not supported. Use {endings}, or add --format",
+            code="unsupported-format",
+            field="--out",
+        )
+    return _BY_ENDING.get(out.suffix, Format.table)
+
+
+def deliver(text: str, out: Path | None, tell: Callable[[str], None], *, styled: bool = False) -> None:
+    """Print a result, or write it to a file and report the file; for `styled`, see `safe_text.show`."""
+    if out is None:
+        show(text, end="", styled=styled)
+        return
+    from spotball_core.service.files import replacing
+
+    with replacing(out) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+    tell(f"wrote {out}")

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spotball_core.cli.console import teller
-from spotball_core.cli.counting import engine_for
+from spotball_core.cli.console import engine_for, teller
 from spotball_core.cli.options import (
     Debug,
     EngineOption,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_core.cli.console import progress, teller
+from spotball_core.cli.console import Out, deliver, progress, teller
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -19,7 +19,6 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
-from spotball_core.cli.output import Out, deliver
 from spotball_core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _by_ending(out: Path | None) -> Literal["text", "json"]:
 def _stated(paths: list[Path], reading: ReadOptions, scoring: Scoring, seed: int) -> tuple[StatedCue, ...]:
     from spotball_core.io.dataset import response_files
     from spotball_core.io.sources import COUNTS_ENDING
-    from spotball_core.reasoning.keywords import keyword_categories
+    from spotball_core.reasoning.classify import keyword_categories
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.stated import stated_cues
     from spotball_core.reasoning.templates import load_templates

@@ -162,7 +162,7 @@ def _draw(report: ScoreReport, files: Sequence[Path], scenes: tuple[Scene, ...],
     from spotball_core.counting.responses import read_counts
     from spotball_core.plots.accuracy_chart import accuracy_chart
     from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
-    from spotball_core.plots.saving import save_figure
+    from spotball_core.plots.theme import save_figure
 
     pictures = out / "guess-maps.png", out / "accuracy.png"
     for picture in pictures:

@@ -48,7 +48,7 @@ def replicate(
     """
     from spotball_core import replication
     from spotball_core.replication import text
-    from spotball_core.replication.summary import to_summary
+    from spotball_core.replication.text import to_summary
 
     with progress("groups of values checked", quiet=quiet) as on_progress:
         result = replication.replicate(folder, on_progress=on_progress)

@@ -26,7 +26,7 @@ from spotball_core.cli.options import (
     with_groups,
 )
 from spotball_core.errors import InputError, OptionError
-from spotball_core.service.threads import BLAS, one_thread
+from spotball_core.service.parallel import BLAS, one_thread
 
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
 """If an error concerns one of these fields, the files are probably from different runs: they contain the same sample

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from spotball_core.cli.console import teller
+from spotball_core.cli.console import Out, deliver, teller
 from spotball_core.cli.options import Debug, Quiet
-from spotball_core.cli.output import Out, deliver
 
 
 def schema(

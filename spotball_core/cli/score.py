@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_core.cli.console import teller
-from spotball_core.cli.counting import engine_for
+from spotball_core.cli.console import Format, FormatOption, Out, deliver, engine_for, format_for, teller
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -22,7 +21,6 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
-from spotball_core.cli.output import Format, FormatOption, Out, deliver, format_for
 from spotball_core.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:

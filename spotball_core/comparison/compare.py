@@ -23,7 +23,7 @@ from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import bootstrap_interval
 from spotball_core.stats.permutation import Swaps, holm
-from spotball_core.text.p_values import ALPHA
+from spotball_core.text.numbers import ALPHA
 from spotball_core.text.words import plural
 from spotball_core.typing import FloatArray
 

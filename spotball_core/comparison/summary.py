@@ -10,8 +10,7 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import sport_prefix
 from spotball_core.schema.result import Forms
 from spotball_core.text.first_screen import IN_PYTHON, FirstScreen
-from spotball_core.text.numbers import interval, number, unit_of
-from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.numbers import ALPHA, interval, number, say_p, unit_of
 from spotball_core.text.words import plural
 
 MORE = "Add --full to see every metric of every sport. Add --format json, csv, markdown or latex to choose the format."

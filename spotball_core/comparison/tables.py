@@ -13,8 +13,7 @@ from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import sport_prefix
 from spotball_core.service.safe_text import csv_cells, markdown_row, markdown_text, rich_text
-from spotball_core.text.numbers import interval, number, unit_of
-from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.numbers import ALPHA, interval, number, say_p, unit_of
 from spotball_core.text.tables import columns_that_fit, print_lines, printed_text, tables_as_latex
 
 if TYPE_CHECKING:

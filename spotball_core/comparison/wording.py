@@ -8,8 +8,7 @@ from spotball_core.comparison.record import Difference, Direction, Verdict
 from spotball_core.metrics.metric import Metric
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval
-from spotball_core.text.numbers import number, quantity
-from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.numbers import ALPHA, number, quantity, say_p
 
 
 @dataclass(frozen=True)

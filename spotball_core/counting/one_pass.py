@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spotball_core.counting import samples
-from spotball_core.io.numbers import number
+from spotball_core.io.cells import number
 from spotball_core.io.sources import Source
 
 if TYPE_CHECKING:

@@ -22,10 +22,9 @@ from spotball_core.error_codes import Code
 from spotball_core.errors import NO_ROWS, InputError, OptionError, Problem, plain
 from spotball_core.grid import Grid
 from spotball_core.io.answer_options import AnswerOptions, FirstIndex, PointScale
-from spotball_core.io.cells import cell_at, in_pixels, located
+from spotball_core.io.cells import cell_at, in_pixels, located, not_finite, not_whole
 from spotball_core.io.frames import KEYS
 from spotball_core.io.image_ids import known_as
-from spotball_core.io.numbers import not_finite, not_whole
 from spotball_core.io.plain_files import paths_of, plain_files
 from spotball_core.io.sources import Responses, Source, not_a_name, problems_of, sources_of, unreadable
 from spotball_core.schema.checks import scene_records

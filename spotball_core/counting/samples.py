@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spotball_core.io.numbers import not_whole, number
+from spotball_core.io.cells import not_whole, number
 
 if TYPE_CHECKING:
     import polars as pl

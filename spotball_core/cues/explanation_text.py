@@ -8,9 +8,8 @@ from spotball_core.cues.explanation_record import CueDifference, CueExplanation,
 from spotball_core.schema.report import Interval, MetricValue, named_sports
 from spotball_core.schema.result import Forms
 from spotball_core.service.safe_text import printable
-from spotball_core.text.html import tables_as_html
-from spotball_core.text.p_values import say_p
-from spotball_core.text.tables import Titled, paragraphs, tables_as_text
+from spotball_core.text.numbers import say_p
+from spotball_core.text.tables import Titled, paragraphs, tables_as_html, tables_as_text
 from spotball_core.text.words import listed, plural
 
 _LEADING = 0.15

@@ -11,8 +11,7 @@ from spotball_core.cues.mixture_weights import fit_weights
 from spotball_core.errors import OptionError
 from spotball_core.metrics.inputs import ratio
 from spotball_core.random import generator_for
-from spotball_core.schema.mixture import Mixture
-from spotball_core.schema.report import MetricValue
+from spotball_core.schema.report import MetricValue, Mixture
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
 from spotball_core.typing import FloatArray, IntArray

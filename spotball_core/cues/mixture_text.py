@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import Mixture
 from spotball_core.schema.result import Forms
 from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import interval, number, told

@@ -10,8 +10,7 @@ from spotball_core.gaze.battery.performance import PUBLISHED, PUBLISHED_TRIALS
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.schema.report import Interval
-from spotball_core.text.numbers import interval, number
-from spotball_core.text.p_values import say_p
+from spotball_core.text.numbers import interval, number, say_p
 from spotball_core.text.tables import Titled, tables_as_markdown, tables_as_text
 
 MARKS = {True: "+", False: "-", None: "?"}

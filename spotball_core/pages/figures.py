@@ -11,7 +11,7 @@ from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.inline import Inline, inline_panels, mark_texts
 from spotball_core.plots.presets import PRESETS, Chart, draw_preset
-from spotball_core.plots.saving import save_figure
+from spotball_core.plots.theme import save_figure
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 
 ENDINGS = (".png", ".svg")

@@ -12,11 +12,10 @@ from pydantic import BaseModel
 
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.pages.figures import CAPTIONS, DrawnFigures
-from spotball_core.pages.page import Page, render_page
-from spotball_core.pages.parts import Section
+from spotball_core.pages.parts import Page, Section, render_page
 from spotball_core.plots.canvas import plain_style
 from spotball_core.plots.presets import file_name
-from spotball_core.plots.saving import FORMATS
+from spotball_core.plots.theme import FORMATS
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from spotball_core.cue_maps.cue import Cue
 from spotball_core.cue_maps.directions import head_directions, torso_directions
-from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.plots.canvas import LABEL, NAME, SMALL, axes_at, framed, plain_style
 from spotball_core.plots.heat_maps import heat_colors
-from spotball_core.plots.saving import save_figure
-from spotball_core.plots.theme import FAINT, INK
+from spotball_core.plots.theme import FAINT, INK, save_figure
 from spotball_core.schema.keypoints import SKELETON
 from spotball_core.schema.scene import Scene
 from spotball_core.service.images import open_image

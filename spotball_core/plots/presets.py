@@ -10,7 +10,7 @@ import numpy as np
 
 from spotball_core.errors import OptionError
 from spotball_core.plots.canvas import FigureFrame, columns
-from spotball_core.plots.saving import save_figure
+from spotball_core.plots.theme import save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

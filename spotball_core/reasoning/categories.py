@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from spotball_core.reasoning.classify import TIE, closest, weighted_mean
-from spotball_core.reasoning.grouped import GroupedRationales, Name
-from spotball_core.reasoning.intervals import drawn_images, ratios_of_sums
-from spotball_core.reasoning.keywords import agreement
+from spotball_core.reasoning.classify import TIE, agreement, closest, weighted_mean
+from spotball_core.reasoning.grouped import GroupedRationales, Name, drawn_images, ratios_of_sums
 from spotball_core.reasoning.records import (
     Agreement,
     Alignment,

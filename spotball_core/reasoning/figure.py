@@ -8,8 +8,7 @@ from spotball_core.errors import OptionError
 from spotball_core.pages.parts import PagePicture
 from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
-from spotball_core.plots.saving import save_figure
-from spotball_core.plots.theme import INK, THEME
+from spotball_core.plots.theme import INK, THEME, save_figure
 from spotball_core.reasoning.records import Panel as Groups, ReasoningGroup, ReasoningReport
 from spotball_core.text.numbers import told
 from spotball_core.text.words import plural, shortened

@@ -10,7 +10,7 @@ The release has this layout; all parts except the ground truth are optional:
 SPORT is soccer, basketball (or bb) or volleyball (or vball); levels 0, 1, 2 are the prompts base, cue, cot. Files name
 an image `163`, `163.jpg`, `302_wball.jpg` or `347_wballjpg.jpg`. The leading number is the image's id within its sport,
 and an image that any file names with `wball` is a control (the ball is visible in it). The images are 640 x 360
-pixels, and the players' boxes are in pixels of the image. `spotball_core.release.ball` describes the ball's columns.
+pixels, and the players' boxes are in pixels of the image. `spotball_core.release.tables` describes the ball's columns.
 """
 
 from __future__ import annotations

@@ -12,15 +12,17 @@ import polars as pl
 
 from spotball_core.errors import InputError, Problem
 from spotball_core.io.frames import COLUMNS
-from spotball_core.release.ball import FRAME, SCALED_SPORT, ball_box
 from spotball_core.release.tables import (
+    FRAME,
     GRID,
     HAS_IMAGE,
     HAS_PERSON,
     HAS_SPORT,
+    SCALED_SPORT,
     SPORTS,
     Demand,
     Reading,
+    ball_box,
     broken,
     check,
     clicked_cell,

@@ -205,3 +205,46 @@ def listed(items: list[str], most: int = 8) -> str:
     """Return the first items as text, and the number of the remaining items."""
     text = ", ".join(items[:most])
     return text if len(items) <= most else f"{text} and {len(items) - most} more"
+
+
+Box = tuple[float, float, float, float]
+
+SCALED_SPORT = "soccer"
+"""The sport whose boxes are in pixels of a scaled frame."""
+
+FRAME = 512
+"""Width and height of the scaled frame, in pixels."""
+
+_ACROSS, _DOWN = GRID.width / FRAME, GRID.height / FRAME
+
+
+def ball_box(sport: str, x: float, y: float, width: float, height: float) -> Box:
+    """Return the ball's box in pixels of the image, from the columns of the ground truth.
+
+    A box that extends beyond the image is not clipped, so its center and size remain those of the ball.
+
+    Returns:
+        (x1, y1, x2, y2), in pixels of the 640 x 360 image.
+
+    Examples:
+        >>> ball_box("soccer", 190.5, 358.5, 25, 43)
+        (238.125, 252.0703125, 269.375, 282.3046875)
+        >>> ball_box("basketball", 277, 75, 42, 45)
+        (256.0, 52.5, 298.0, 97.5)
+    """
+    if sport == SCALED_SPORT:
+        return x * _ACROSS, y * _DOWN, (x + width) * _ACROSS, (y + height) * _DOWN
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+
+def ball_columns(sport: str, box: Box) -> tuple[float, float, float, float]:
+    """Return x, y, width and height as in the ground truth, from a box in pixels; the inverse of `ball_box`.
+
+    Examples:
+        >>> ball_columns("basketball", (256.0, 52.5, 298.0, 97.5))
+        (277.0, 75.0, 42.0, 45.0)
+    """
+    x1, y1, x2, y2 = box
+    if sport == SCALED_SPORT:
+        return x1 / _ACROSS, y1 / _DOWN, (x2 - x1) / _ACROSS, (y2 - y1) / _DOWN
+    return (x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1

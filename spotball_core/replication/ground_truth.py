@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_core.release.ball import SCALED_SPORT, Box, ball_box
 from spotball_core.release.reader import Key
-from spotball_core.release.tables import GRID, listed
+from spotball_core.release.tables import GRID, SCALED_SPORT, Box, ball_box, listed
 from spotball_core.replication.images import mean_cells, window_share
 from spotball_core.replication.material import WAYS, Ball, Material, Way, mean
 from spotball_core.replication.published import PAPER_PROMPTS, PAPER_SPORTS, PEOPLE, Condition, Published

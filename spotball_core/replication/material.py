@@ -44,7 +44,7 @@ WAYS: Final[tuple[Way, Way]] = ("paper", "standard")
 
 
 class Ball(NamedTuple):
-    """The numbers of one ball in the ground truth, unconverted: see `spotball_core.release.ball`."""
+    """The numbers of one ball in the ground truth, unconverted: see `spotball_core.release.tables`."""
 
     x: float
     y: float

@@ -60,7 +60,7 @@ class Replication(ResultRecord):
         signature_reproduced: signature of the figures reproduced in the published way.
     """
 
-    _forms: ClassVar[str] = "spotball_core.replication.summary:FORMS"
+    _forms: ClassVar[str] = "spotball_core.replication.text:FORMS"
     _counted: ClassVar[tuple[str, ...]] = ("items",)
 
     items: tuple[ReplicatedFigure, ...]

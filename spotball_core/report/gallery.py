@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.pages.cards import AnswerCard, FailureLinks, Gallery, Highlight, ImageCard, Line
+from spotball_core.pages.cards import AnswerCard, FailureLinks, Gallery, Highlight, ImageCard, Line, as_data
 from spotball_core.pages.maps import Tile, tiles
-from spotball_core.pages.pictures import as_data
 from spotball_core.report.maps import top_cells
 from spotball_core.report.numbers.records import CaseNumbers, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView

@@ -10,9 +10,8 @@ from spotball_core.grid import Grid
 from spotball_core.plots.dots import NAME_ROOM, PROMPT_ROOM
 from spotball_core.plots.theme import Look, group_marker, look_of, markers
 from spotball_core.report.numbers.records import GroupAnswers, PageNumbers, PageReport, SportNumbers, compared, in_words
-from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import ScorePolicy
-from spotball_core.schema.report import Ceiling, GroupScore
+from spotball_core.schema.report import Ceiling, GroupScore, Mixture
 from spotball_core.text.words import shortened
 
 

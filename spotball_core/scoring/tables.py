@@ -20,8 +20,14 @@ from spotball_core.schema.report import (
 )
 from spotball_core.schema.result import Forms
 from spotball_core.service.safe_text import csv_cells
-from spotball_core.text.html import tables_as_html
-from spotball_core.text.tables import Titled, print_tables, tables_as_latex, tables_as_markdown, tables_as_text
+from spotball_core.text.tables import (
+    Titled,
+    print_tables,
+    tables_as_html,
+    tables_as_latex,
+    tables_as_markdown,
+    tables_as_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Call a function with many items, in several processes. The package uses processes only through `Workers`."""
+"""Call a function with many items in several processes (only through `Workers`), and limit threads of libraries."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
@@ -20,7 +21,33 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from spotball_core.errors import WorkerError
-from spotball_core.service.threads import BLAS, POLARS, one_thread
+
+BLAS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Environment variables that limit the threads of NumPy's and SciPy's matrix products."""
+
+POLARS: Final = "POLARS_MAX_THREADS"
+
+
+@contextmanager
+def one_thread(*variables: str) -> Iterator[None]:
+    """Limit libraries loaded and processes started within the `with` statement to one thread each.
+
+    If several processes share the processors, threads of their libraries would wait for each other.
+
+    Args:
+        variables: environment variables that set the numbers of threads.
+    """
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(dict.fromkeys(variables, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

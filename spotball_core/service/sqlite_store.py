@@ -1,4 +1,4 @@
-"""Define stores: objects that keep an SQLite file open. Each kind of store adds its queries."""
+"""Define stores: objects that keep an SQLite file open and its folder locked. Each kind of store adds its queries."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import os
 import platform
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from spotball_core.errors import OptionError
-from spotball_core.service.folder_lock import locked
+from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.sqlite_file import (
     Column,
     Schema,
@@ -25,6 +24,33 @@ from spotball_core.service.sqlite_file import (
     sqlite_errors,
     version_of,
 )
+
+
+def locked(path: Path, message: Callable[[], str], *, what: str, extra: str) -> Any:
+    """Acquire and return a lock; call its `release` to release it.
+
+    Args:
+        path: the lock's file.
+        message: returns the error message if another process has the lock.
+        what: the feature that needs the lock, for the error about a missing package.
+        extra: the extra that installs the package.
+
+    Raises:
+        OptionError: if another process has the lock.
+        MissingExtraError: if filelock is not installed.
+    """
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError as error:
+        raise MissingExtraError(what, extra) from error
+
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise OptionError(message(), code="in-use") from None
+    return lock
+
 
 LOCK = "run.lock"
 """Name of a run's lock file, which is next to its store."""

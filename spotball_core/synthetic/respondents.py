@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spotball_core.baselines import drawn_responses
-from spotball_core.cue_maps.registry import CUES
-from spotball_core.cue_maps.scores import check_one_grid_shape, cue_scores
+from spotball_core.cue_maps.registry import CUES, check_one_grid_shape, cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.schema.checks import scene_records
 from spotball_core.schema.scene import Scene

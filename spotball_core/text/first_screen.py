@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from spotball_core.service.safe_text import rich_text
-from spotball_core.text.html import tables_as_html
-from spotball_core.text.tables import is_terminal, printed_text
+from spotball_core.text.tables import is_terminal, printed_text, tables_as_html
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""Format numbers for reports, with rounding, units and intervals."""
+"""Format numbers for reports, with rounding, units and intervals, and p values."""
 
 from __future__ import annotations
 
@@ -68,3 +68,19 @@ def window_words(window: Window) -> str:
     """
     (top, bottom), (left, right) = window
     return f"rows {row_name(top)}–{row_name(bottom)}, columns {left}–{right}"
+
+
+ALPHA = 0.05
+"""Significance level: a difference is called clear if its adjusted p value is at most 0.05."""
+
+
+def say_p(p: float) -> str:
+    """Format a p value to two significant digits, such as `= 0.043`, or as `< 0.001`.
+
+    Examples:
+        >>> say_p(0.04321), say_p(0.00004), say_p(0.6)
+        ('= 0.043', '< 0.001', '= 0.60')
+    """
+    if p < 0.001:
+        return "< 0.001"
+    return f"= {p:.2f}" if p >= 0.1 else f"= {p:.2g}"

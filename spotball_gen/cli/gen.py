@@ -1,13 +1,95 @@
-"""Define the command group `spotball gen`. Each module defines one subcommand."""
+"""Define the command group `spotball gen`, and its subcommands `check` and `export`."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Literal
+
 import typer
 
-from spotball_gen.cli.check import check
-from spotball_gen.cli.export import export
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.service.safe_text import show
+from spotball_core.text.words import plural
 from spotball_gen.cli.review import apply_review, review
 from spotball_gen.cli.run import run
+
+
+def export(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
+    format: Annotated[
+        Literal["imagefolder", "coco", "parquet"],
+        typer.Option(metavar="FORM", rich_help_panel="Output", help="Export format: imagefolder, coco or parquet."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", rich_help_panel="Output", help="Folder to write; it must not exist."
+        ),
+    ],
+    with_ball: Annotated[
+        bool,
+        typer.Option(
+            "--with-ball", rich_help_panel="Output", help="Export images with the ball, to train detectors (coco only)."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a dataset, with training and test splits, in a format that other tools read.
+
+    Example: `spotball gen export dataset --format parquet --out dataset-parquet`
+
+    imagefolder and parquet are for Hugging Face datasets. coco contains the boxes of players and of the ball, which is
+    visible only with --with-ball. Each export has a README and Croissant metadata.
+    """
+    from spotball_gen.dataset.exports import export as write
+
+    count = write(dataset, format, out, with_ball=with_ball)
+    teller(quiet)(f"{out}: {plural(count, 'image')}")
+
+
+def check(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
+    permutations: Annotated[
+        int,
+        typer.Option(
+            min=20,
+            metavar="N",
+            rich_help_panel="Test",
+            help="Number of random permutations that estimate the chance level.",
+        ),
+    ] = 1000,
+    images: Annotated[
+        int, typer.Option(min=2, metavar="N", rich_help_panel="Test", help="Use at most this many random images.")
+    ] = 2000,
+    seed: Seed = 0,
+    format: Annotated[
+        Literal["text", "json"], typer.Option(rich_help_panel="Output", help="Format of the result.")
+    ] = "text",
+    debug: Debug = False,
+) -> None:
+    """Test whether a simple classifier can find the inpainted cells (leak test).
+
+    Example: `spotball gen check dataset`
+
+    The classifier sees the noise, blur and edges of each cell, but not its position. It is trained on some videos and
+    tested on others. Accuracy is the share of images in which the most suspicious cell contained the ball. A second
+    test compares the ball's cell with four similar, untouched cells of the same image. The chance level comes from
+    exchanging the balls between images of the same sport. The dataset needs images from at least two videos.
+    """
+    from json import dumps
+
+    from spotball_gen.quality.leak import leak_test
+    from spotball_gen.quality.leak_result import lines
+
+    leak = leak_test(dataset, seed=seed, permutations=permutations, most=images)
+    if format == "json":
+        show(dumps(leak.record(), indent=1))
+        return
+    for line in lines(leak):
+        show(line)
+
 
 gen = typer.Typer(
     no_args_is_help=True,

@@ -47,8 +47,8 @@ def review(
     Open the printed link; it contains the password. Images that exceed a limit of the stage `check` come first.
     Decisions are saved at once in DATASET/review.sqlite. Stop with Ctrl-C, and run the command again to continue.
     """
-    from spotball_gen.review.serve import serve
-    from spotball_gen.review.status import lines
+    from spotball_gen.review.agreement import lines
+    from spotball_gen.review.app import serve
 
     _check(dataset)
     if status:

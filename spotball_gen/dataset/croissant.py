@@ -10,8 +10,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from spotball_core.service.digests import file_digest
-from spotball_core.text.citation import BIBTEX, PAPER
+from spotball_core.service.files import file_digest
+
+PAPER = "https://arxiv.org/abs/2511.00261"
+
+BIBTEX = f"""@article{{balamurugan2025spottheball,
+  title = {{Spot the Ball: A Benchmark for Visual Social Inference}},
+  author = {{Balamurugan, Neha and Wu, Sarah and Chun, Adam and Gaw, Gabe and Eyzaguirre, Cristobal and
+    Gerstenberg, Tobias}},
+  journal = {{arXiv preprint arXiv:2511.00261}},
+  year = {{2025}},
+  url = {{{PAPER}}}
+}}
+"""
+"""The BibTeX entry. It equals `preferred-citation` in CITATION.cff, which is not part of the installed package."""
+
 
 CROISSANT: Final = "croissant.json"
 """Name of the metadata file in the root of a dataset."""

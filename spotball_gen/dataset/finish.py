@@ -9,7 +9,7 @@ from typing import Any
 
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
-from spotball_core.service.digests import file_digest
+from spotball_core.service.files import file_digest
 from spotball_gen.dataset import positions
 from spotball_gen.dataset.card import card, group, markdown
 from spotball_gen.items.item import Item

@@ -7,8 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spotball_gen.demo.look import CROWD, HAIR, LINE, SEATS, SKIN, Color, SportLook
-from spotball_gen.demo.match import GROUND, DemoBall, Moment, Player, Point
+from spotball_gen.demo.match import (
+    CROWD,
+    GROUND,
+    HAIR,
+    LINE,
+    SEATS,
+    SKIN,
+    Color,
+    DemoBall,
+    Moment,
+    Player,
+    Point,
+    SportLook,
+)
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 

@@ -12,8 +12,7 @@ from typing import Any
 from spotball_core.errors import SpotballError
 from spotball_core.service.files import replacing
 from spotball_gen.demo.draw import Painter, Truth
-from spotball_gen.demo.look import LOOKS
-from spotball_gen.demo.match import Play, Shot, shots
+from spotball_gen.demo.match import LOOKS, Play, Shot, shots
 from spotball_gen.items.item import Image
 from spotball_gen.items.pictures import opencv
 
@@ -103,3 +102,36 @@ def _drawn(
         for frame in range(round(shot.seconds * rate)):
             yield painter.draw(play.at(frame / rate), number)
             number += 1
+
+
+_HEAD = """\
+# The configuration of `spotball gen run --demo`. Copy and change it as you like.
+[run]
+seed = 0
+"""
+
+_SOURCE = """
+[[sources]]
+sport = "{sport}"
+path = "{name}"
+license = "synthetic"
+"""
+
+_STAGES = """
+[detect]
+kind = "color"
+"""
+
+
+def write_demo_config(folder: Path) -> Path:
+    """Write the demo's videos unless they exist, write its configuration, and return the path of the configuration.
+
+    Raises:
+        OSError: if a file cannot be written.
+    """
+    videos = write_demo(folder)
+    path = folder / "config.toml"
+    sources = "".join(_SOURCE.format(sport=sport, name=video.name) for sport, video in videos.items())
+    with replacing(path) as beside:
+        beside.write_text(f"{_HEAD}{sources}{_STAGES}", encoding="utf-8", newline="\n")
+    return path

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spotball_core.errors import MissingExtraError, OptionError, SpotballError
-from spotball_core.service.digests import file_digest
+from spotball_core.service.files import file_digest
 from spotball_core.service.paths import file_fault
 
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"

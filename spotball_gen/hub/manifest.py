@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, NonNegativeInt, model_validator
 
 from spotball_core.schema.record import Record, RelativePath
-from spotball_core.service.digests import file_digest
+from spotball_core.service.files import file_digest
 
 MANIFEST: Final = "spotball.json"
 """Name of the manifest in the root of a repository."""

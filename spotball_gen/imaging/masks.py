@@ -8,11 +8,48 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from spotball_gen.imaging.player_masks import player_mask, touched
 from spotball_gen.imaging.shadows import ellipse, shadow_of
 from spotball_gen.items.item import Box, Image, Item
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import StageSettings
+
+
+def player_mask(player: Box, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return the mask of a player's pixels.
+
+    Args:
+        player: the player's box. If it has an outline, the mask contains the pixels whose centers are in the outline's
+            polygons; otherwise all pixels that the box touches.
+        shape: height and width of the image.
+
+    Returns:
+        Shape (height, width).
+
+    Examples:
+        >>> box = Box(1, 0, 3, 2, label="player")
+        >>> player_mask(box, (2, 4)).astype(int).tolist()
+        [[0, 1, 1, 0], [0, 1, 1, 0]]
+    """
+    inside = np.zeros(shape[:2], dtype=np.bool_)
+    if player.outline:
+        import shapely
+
+        for polygon in player.outline:
+            (x1, y1), (x2, y2) = np.min(polygon, axis=0), np.max(polygon, axis=0)
+            part = touched(Box(x1, y1, x2, y2), shape)
+            rows, cols = np.mgrid[part]
+            inside[part] |= shapely.contains_xy(shapely.Polygon(polygon), cols + 0.5, rows + 0.5)
+        return inside
+    inside[touched(player, shape)] = True
+    return inside
+
+
+def touched(box: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the pixels that a box touches, as slices of rows and columns."""
+    rows = np.clip([np.floor(box.y1), np.ceil(box.y2)], 0, shape[0]).astype(int).tolist()
+    cols = np.clip([np.floor(box.x1), np.ceil(box.x2)], 0, shape[1]).astype(int).tolist()
+    return slice(*rows), slice(*cols)
+
 
 _RIM = 1.0
 """Width in pixels of the area around the ball in which its color mixes with the background."""

@@ -18,9 +18,8 @@ from pydantic import BaseModel, ConfigDict
 from spotball_core.errors import SpotballError
 from spotball_core.grid import Grid
 from spotball_core.service.paths import output_name
-from spotball_gen.items.item import Item
+from spotball_gen.items.item import Item, Sport
 from spotball_gen.items.pictures import PictureFile
-from spotball_gen.items.sports import Sport
 
 ORDER = ("filter", "detect", "track", "plausibility", "inpaint", "check", "label")
 """Names of the stages in the order in which items pass them. `frames`, which creates the items, is not included."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_core.service.digests import folder_digest
+from spotball_core.service.files import folder_digest
 from spotball_core.service.hugging_face import disable_progress_bars, one_line
 from spotball_gen.items.stage import StageSettings
 

@@ -13,11 +13,28 @@ from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, OptionError, Problem, did_you_mean
 from spotball_core.grid import Grid
 from spotball_core.schema.faults import problems_of_record
+from spotball_core.service.plugins import load_registered, registered_names
 from spotball_core.service.toml_file import read_toml
-from spotball_gen.items.sports import Sport, known_sports
+from spotball_gen.items.item import Sport, known_sports
 from spotball_gen.items.stage import ORDER, Context, StageSettings
 from spotball_gen.pipeline.quotas import Targets
-from spotball_gen.pipeline.registry import find, kinds
+
+GROUP = "spotball.stages"
+
+
+def kinds(stage: str) -> tuple[str, ...]:
+    """Return the sorted names of the installed kinds of a stage."""
+    return registered_names(GROUP, f"{stage}.")
+
+
+def find(stage: str, kind: str) -> Any:
+    """Return the class of a stage's kind.
+
+    Raises:
+        OptionError: if the kind is unknown, if two packages define it, or if it cannot be loaded.
+    """
+    return load_registered(GROUP, f"kind of the stage {stage}", kind, prefix=f"{stage}.")
+
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -20,8 +20,7 @@ from spotball_core.service.sqlite_file import StoreError, now
 from spotball_core.service.sqlite_store import RunKind, RunStore
 from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Failure, Outcome, Reject
-from spotball_gen.pipeline.folder import LEDGER, WORK, check_folder, read_only
-from spotball_gen.pipeline.ledger_schema import SCHEMA
+from spotball_gen.pipeline.folder import LEDGER, SCHEMA, WORK, check_folder, read_only
 
 FRAMES = "frames"
 """Name of the stage that creates items from videos."""
@@ -34,7 +33,7 @@ stage, or failed at a stage.
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A video in the ledger: a row of the table `videos`, see `spotball_gen.pipeline.ledger_schema`."""
+    """A video in the ledger: a row of the table `videos`, see `spotball_gen.pipeline.folder`."""
 
     source: VideoSource
     size: int

@@ -20,8 +20,7 @@ from spotball_gen.models.yolo.keypoints import NMS_COLUMNS, RAW_ROWS, People, is
 from spotball_gen.models.yolo.letterbox import Letterbox
 from spotball_gen.models.yolo.onnx_file import OnnxFile, onnx_providers
 from spotball_gen.models.yolo.output import places_left
-from spotball_gen.poses.estimator import Estimate, PoseSettings
-from spotball_gen.poses.matching import Person, match, overlaps
+from spotball_gen.poses.estimator import Estimate, Person, PoseSettings, match, overlaps
 
 _WHERE = "yolov8-pose-onnx"
 _EXPORT = "Export a model with: yolo export model=yolov8n-pose.pt format=onnx"

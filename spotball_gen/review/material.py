@@ -11,7 +11,7 @@ from spotball_core.errors import InputError, Problem
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
-from spotball_core.service.digests import file_digest
+from spotball_core.service.files import file_digest
 from spotball_core.service.paths import find_file
 from spotball_core.text.words import plural
 from spotball_gen.pipeline.folder import LEDGER, WORK, read_only, with_ball

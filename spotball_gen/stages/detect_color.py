@@ -9,9 +9,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from spotball_core.errors import OptionError
-from spotball_gen.demo.look import HAIR, LOOKS, SKIN
-from spotball_gen.imaging.color.ball import find_balls
-from spotball_gen.imaging.color.players import Team, find_players
+from spotball_gen.demo.match import HAIR, LOOKS, SKIN
+from spotball_gen.imaging.color.players import Team, find_balls, find_players
 from spotball_gen.items.item import Item
 from spotball_gen.items.pictures import opencv
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one

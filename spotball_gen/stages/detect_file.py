@@ -15,8 +15,7 @@ from spotball_gen.box_files.boxes import FileBox, ImageView
 from spotball_gen.box_files.coco import read_coco
 from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
-from spotball_gen.items.item import Item, Label
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Item, Label, Sport
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings, one_by_one
 
 _EXAMPLE = {"video": "v", "source": "s", "id": "i", "frame": 1, "ms": 0}

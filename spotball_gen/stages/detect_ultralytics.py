@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 
 from spotball_core.errors import OptionError
 from spotball_core.geometry import Polygon, clipped
-from spotball_gen.items.item import Box, Item
+from spotball_gen.items.item import Box, Item, Sport
 from spotball_gen.items.pictures import opencv
-from spotball_gen.items.sports import Sport
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.models.torch_models import picked_device
-from spotball_gen.models.yolo.settings import YoloSettings, by_size, file_name, wanted_classes
+from spotball_gen.models.yolo.onnx_file import YoloSettings, by_size, file_name, wanted_classes
 
 
 class Ultralytics:

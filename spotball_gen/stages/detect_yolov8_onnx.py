@@ -13,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items.item import Box, Item
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Box, Item, Sport
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.models.yolo.letterbox import Letterbox
-from spotball_gen.models.yolo.onnx_file import OnnxFile, onnx_providers
+from spotball_gen.models.yolo.onnx_file import OnnxFile, YoloSettings, by_size, onnx_providers, wanted_classes
 from spotball_gen.models.yolo.output import read_boxes
-from spotball_gen.models.yolo.settings import YoloSettings, by_size, wanted_classes
 
 _EXPORT = "Export a detector with: yolo export model=yolov8n.pt format=onnx (or yolov8n-seg.pt)"
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from spotball_core.errors import OptionError
-from spotball_gen.items.item import Image, Item
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Image, Item, Sport
 from spotball_gen.items.stage import Context, Device, Outcome, Reject, StageSettings
 from spotball_gen.models.torch_models import TorchSettings, loaded, picked_device, require, source_of, weights_name
 

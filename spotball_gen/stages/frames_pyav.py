@@ -10,9 +10,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from spotball_gen.footage.fitting import fitted
-from spotball_gen.footage.shots import ShotCounter
-from spotball_gen.footage.video_file import DecodedFrame, VideoFile, open_video
+from spotball_gen.footage.neighbors import ShotCounter
+from spotball_gen.footage.video_file import DecodedFrame, VideoFile, fitted, open_video
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame, gray_digest
 from spotball_gen.items.item import Image, VideoSource
 from spotball_gen.items.stage import Context, StageSettings

@@ -13,10 +13,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
-from spotball_gen.imaging.views import ModelView
 from spotball_gen.items.item import Image, Item
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.models.inpainting import InpaintingModel, InpaintRequest
+from spotball_gen.models.inpainting import InpaintingModel, InpaintRequest, ModelView
 from spotball_gen.models.torch_models import TorchSettings, picked_device, require, source_of
 
 MODEL = "stable-diffusion-v1-5/stable-diffusion-inpainting"

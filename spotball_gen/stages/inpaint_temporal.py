@@ -1,4 +1,4 @@
-"""Stage `inpaint`, kind `temporal`: fill hidden pixels from neighboring frames, or from the same image."""
+"""Stage `inpaint`, kinds `temporal` and `patches`: fill hidden pixels from near frames or the same image."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from spotball_gen.footage.fitting import resized
 from spotball_gen.footage.neighbors import Neighbor, neighbors
+from spotball_gen.footage.video_file import resized
 from spotball_gen.imaging.fill.hole import Filled, FillSettings, filled
 from spotball_gen.imaging.masks import MaskParts, MaskSettings, composite, mask_parts, player_pixels
 from spotball_gen.items.item import Box, Image, Item
@@ -148,3 +148,34 @@ def _shrunk(mask: Bools, size: tuple[int, int]) -> Bools:
     cv2 = opencv()
     smaller: Bools = cv2.resize(mask.astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
     return smaller
+
+
+class Patches(Temporal):
+    """Inpaint like `temporal` without neighboring frames. No video is needed.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> from spotball_core.grid import Grid
+        >>> from spotball_gen.items.item import Box, Item, VideoSource
+        >>> from spotball_gen.items.pictures import PictureFile
+        >>> from spotball_gen.items.stage import Context
+        >>> work = Path(tempfile.mkdtemp())
+        >>> pixels = np.random.default_rng(0).integers(80, 100, (360, 640, 3)).astype(np.uint8)
+        >>> pixels[105:115, 205:215] = 255
+        >>> source = VideoSource("match", "match.avi", "soccer", "CC0", "match.avi", "")
+        >>> frame = PictureFile.write(work / "frame.png", pixels)
+        >>> item = Item("match-000001000", source, 1.0, 0, frame, ball=Box(200, 100, 220, 120))
+        >>> stage = Patches(PatchSettings(margin=0.5), Context(work, Grid.standard()))
+        >>> (done,) = stage.process([item]).items
+        >>> bool((done.painted.array < 110).all()), done.notes["inpaint"]["patches"]
+        (True, 1.0)
+    """
+
+    Settings: ClassVar[type[StageSettings]] = PatchSettings
+    packages: ClassVar[tuple[str, ...]] = ("opencv-python-headless", "numpy", "scipy")
+    kind = "patches"
+
+    def _frames(self, item: Item) -> Sequence[Neighbor]:
+        return ()

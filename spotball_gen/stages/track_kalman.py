@@ -1,4 +1,4 @@
-"""Stage `track`, kind `kalman`: keep a ball if it moves like a ball through the frames around an item."""
+"""Stage `track`, kind `kalman`: keep a ball that moves like a ball around an item; kind `none`: keep all."""
 
 from __future__ import annotations
 
@@ -157,3 +157,22 @@ def _motion(track: Track) -> dict[str, float]:
         if scores["ball_speed"]:
             scores["ball_direction"] = round(math.degrees(math.atan2(-down, right)), _DIGITS)
     return scores
+
+
+class NoTrack:
+    """Pass all items unchanged, without tracking the ball."""
+
+    Settings: ClassVar[type[StageSettings]] = StageSettings
+    packages: ClassVar[tuple[str, ...]] = ()
+    name = "track"
+    kind = "none"
+    version = "1"
+    batch_size = 64
+    device: Device = "cpu"
+
+    def __init__(self, settings: StageSettings, context: Context) -> None:
+        self.settings = settings
+
+    def process(self, items: Sequence[Item]) -> Outcome:
+        """Return all items unchanged."""
+        return Outcome(tuple(items))

@@ -11,8 +11,8 @@ from spotball_adapters.batch.folder import identity
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_adapters.providers.openai import OpenAI
 from spotball_adapters.providers.protocol import Access, Settings
+from spotball_adapters.runs.job import SceneJob
 from spotball_adapters.runs.plan import SamplePlan
-from spotball_adapters.runs.scene_job import SceneJob
 from spotball_adapters.study.setup.design import load
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import Scene

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from spotball_core import Grid, Scene
 from spotball_core.cue_maps import bodies
 from spotball_core.cue_maps.directions import HEAD_DEPTH, NOSE_DROP, head_directions, torso_directions, toward
-from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.typing import FloatArray
 from tests.builders import scene

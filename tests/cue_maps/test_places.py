@@ -9,7 +9,7 @@ import pytest
 
 from spotball_core import Grid
 from spotball_core.cue_maps import places
-from spotball_core.cue_maps.scores import cue_scores
+from spotball_core.cue_maps.registry import cue_scores
 from tests.builders import scene
 
 GRID = Grid.standard()

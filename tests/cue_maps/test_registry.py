@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from spotball_core import CUES, OptionError, Scene, cue_scores
-from spotball_core.cue_maps.scores import _checked
+from spotball_core.cue_maps.registry import _checked
 from spotball_core.extend import Cue
 from spotball_core.synthetic.respondents import cue_distributions
 from tests.builders import scene, scenes

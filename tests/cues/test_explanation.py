@@ -21,7 +21,7 @@ from spotball_core import (
 from spotball_core.cues.explanation import NO_BODY, TOO_FEW, explain_cues
 from spotball_core.cues.explanation_record import CueReport
 from spotball_core.cues.explanation_text import headline, to_text
-from spotball_core.cues.mirror import mirrored, mirrored_scores
+from spotball_core.cues.group_fit import mirrored, mirrored_scores
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
 from spotball_core.scoring.groups import Scoring

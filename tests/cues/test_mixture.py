@@ -14,7 +14,7 @@ from spotball_core.cues.mixture import BASELINE_OF, _parts, _shapley, explain
 from spotball_core.cues.mixture_weights import fit_weights
 from spotball_core.errors import OptionError
 from spotball_core.schema import Scene, ScorePolicy
-from spotball_core.schema.mixture import Mixture
+from spotball_core.schema.report import Mixture
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.scoring.score import load_counts
 from spotball_core.typing import FloatArray

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from spotball_adapters.batch.folder import ASKED, MANIFEST, read_asked, read_manifest
-from spotball_adapters.batch.replies import read_received
+from spotball_adapters.batch.take import read_received
 from spotball_adapters.gaze.points import read_faces, read_points
 from spotball_adapters.gaze.prompts import load_prompts
 from spotball_adapters.gaze.training.experiment import read_run
@@ -34,7 +34,7 @@ from spotball_core.gaze.follow.annotations import read_gazefollow, read_predicti
 from spotball_core.grid import Grid
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.leaderboard.reports import read_reports
-from spotball_core.pages.pictures import as_data
+from spotball_core.pages.cards import as_data
 from spotball_core.reasoning.rationales import read_rationales
 from spotball_core.reasoning.records import read_reasoning
 from spotball_core.reasoning.templates import load_templates
@@ -44,7 +44,7 @@ from spotball_gen.box_files.mot import read_mot
 from spotball_gen.box_files.yolo import read_yolo
 from spotball_gen.dataset.exports.rows import read_rows
 from spotball_gen.pipeline.config import read_config as read_plan
-from spotball_gen.poses.coco_results import read_people
+from spotball_gen.poses.from_file import read_people
 from tests import release_layout
 from tests.builders import csv_text, frame, scene, scenes
 from tests.leaderboard.made import given

@@ -12,8 +12,7 @@ import pytest
 
 from spotball_core.errors import OptionError
 from spotball_core.leaderboard.columns import DEFAULT, chosen
-from spotball_core.leaderboard.page import page
-from spotball_core.leaderboard.table import COLUMNS, to_frame, write_table
+from spotball_core.leaderboard.write import COLUMNS, page, to_frame, write_table
 from spotball_core.schema import ScoreReport
 from tests.failures import raises
 from tests.leaderboard.made import board_of, given, scored

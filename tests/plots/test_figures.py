@@ -21,7 +21,7 @@ from spotball_core import Counts, Grid
 from spotball_core.errors import DistributionError, MissingExtraError, OptionError, SpotballError
 from spotball_core.plots.accuracy_chart import accuracy_chart
 from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
-from spotball_core.plots.saving import save_figure
+from spotball_core.plots.theme import save_figure
 from spotball_core.schema import GroupScore, Kind, MetricValue, ScorePolicy, ScoreReport, Signature
 from spotball_core.typing import FloatArray
 from tests.builders import scene

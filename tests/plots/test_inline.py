@@ -10,8 +10,7 @@ import pytest
 
 from spotball_core.plots.canvas import FigureFrame, PanelBox, mark, panels, plain_style
 from spotball_core.plots.inline import Inline, inline_panels, mark_texts
-from spotball_core.plots.saving import save_figure
-from spotball_core.plots.theme import THEME
+from spotball_core.plots.theme import THEME, save_figure
 
 BOX = PanelBox(2.0, 1.5, 0.5, 0.25, 0.25, 0.25)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_core.reasoning.intervals import Stratified, drawn_images, ratios_of_sums, stratified_difference
-from spotball_core.reasoning.keywords import agreement, keyword_categories
-from spotball_core.reasoning.texts import seem_not_english, without_letters, word_counts
+from spotball_core.reasoning.analysis import seem_not_english, without_letters, word_counts
+from spotball_core.reasoning.classify import agreement, keyword_categories
+from spotball_core.reasoning.grouped import Stratified, drawn_images, ratios_of_sums, stratified_difference
 from spotball_core.stats.bootstrap import resample_weights
 from spotball_core.typing import FloatArray, IntArray
 

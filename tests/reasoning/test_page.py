@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.report.build import write_report
+from spotball_core.report.build import write_page, write_report
 from spotball_core.report.numbers.records import PageReport
-from spotball_core.report.write import write_page
 from tests.cli.process import spotball
 from tests.failures import codes
 from tests.reasoning.test_analysis import analyzed

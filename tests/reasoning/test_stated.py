@@ -13,7 +13,7 @@ from spotball_core import OptionError, Scene, ScorePolicy, read_counts, syntheti
 from spotball_core.cues.explanation_record import StatedCue
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
-from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.classify import keyword_categories
 from spotball_core.reasoning.rationales import Rationales, read_rationales
 from spotball_core.reasoning.stated import _ranks, stated_cues
 from spotball_core.reasoning.templates import load_templates

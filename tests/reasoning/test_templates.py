@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spotball_core.errors import InputError, OptionError
-from spotball_core.reasoning.keywords import keyword_categories
+from spotball_core.reasoning.classify import keyword_categories
 from spotball_core.reasoning.templates import Templates, load_templates
 from tests.failures import raises
 

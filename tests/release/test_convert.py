@@ -30,8 +30,8 @@ from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import response_files
 from spotball_core.io.frames import COLUMNS
 from spotball_core.io.scenes import read_scenes
-from spotball_core.release.ball import ball_box, ball_columns
 from spotball_core.release.convert import Release, import_release
+from spotball_core.release.tables import ball_box, ball_columns
 from spotball_core.schema.scene import Scene
 from tests import builders
 from tests.cli import process

@@ -15,10 +15,9 @@ from PIL import Image
 from spotball_core import Grid, OptionError, ScoreReport
 from spotball_core.overlay import gridded, layout
 from spotball_core.pages import figures
-from spotball_core.pages.pictures import WIDTH, as_data
-from spotball_core.report.build import write_report
+from spotball_core.pages.cards import WIDTH, as_data
+from spotball_core.report.build import check_report, write_page, write_report
 from spotball_core.report.numbers.records import PageReport
-from spotball_core.report.write import check_report, write_page
 from spotball_core.service.parallel import Workers
 from spotball_core.service.paths import find_file
 from tests.failures import raises

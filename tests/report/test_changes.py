@@ -17,14 +17,13 @@ from spotball_core.comparison.compare import compare
 from spotball_core.counting.parse_record import write_parse_policy
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
-from spotball_core.report.build import write_report
+from spotball_core.report.build import all_sections, write_page, write_report
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.change_records import Change, RunChanges
 from spotball_core.report.numbers.changes import run_changes
 from spotball_core.report.numbers.records import HEADLINE, PageReport
 from spotball_core.report.sections.changes import change_sentences, changes
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections, write_page
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from tests.builders import scene

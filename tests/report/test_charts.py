@@ -14,11 +14,10 @@ from matplotlib.lines import Line2D
 
 from spotball_core.plots.canvas import FigureFrame, stacked
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
-from spotball_core.report.charts.density import Strip, StripChart
-from spotball_core.report.charts.mixture import Mix, MixPanel, MixtureChart
-from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint
+from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint, Strip, StripChart
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.numbers.records import ThresholdFit
+from spotball_core.report.sections.people import Mix, MixPanel, MixtureChart
 from tests.plots.drawn import covered, texts, touching
 
 FRAME = FigureFrame("A title", ("A note " * 40, "spotball|v:0|" + "x" * 90))

@@ -12,12 +12,10 @@ from matplotlib.figure import Figure
 from spotball_core import Scene, ScorePolicy, read_counts, synthetic_poses, synthetic_scenes
 from spotball_core.plots.cue_maps import draw_cue_map, photo_pixels
 from spotball_core.plots.dots import DotChart
-from spotball_core.report.build import write_report
-from spotball_core.report.charts.cue_photos import CuePhotoChart
+from spotball_core.report.build import all_sections, write_report
 from spotball_core.report.numbers.records import PageReport
-from spotball_core.report.sections.cues import cues
+from spotball_core.report.sections.cues import CuePhotoChart, cues
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections
 from spotball_core.scoring.groups import Scoring
 from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.respondents import cue_responses

@@ -7,9 +7,9 @@ import pytest
 
 from spotball_core.comparison.compare import compare
 from spotball_core.metrics.registry import METRICS
+from spotball_core.report.build import page_of
 from spotball_core.report.sections.findings import ALL_SPORTS, findings
 from spotball_core.report.view import PageView
-from spotball_core.report.write import page_of
 from tests.report.conftest import Written
 from tests.report.study import responses, scenes, scored, view_of
 

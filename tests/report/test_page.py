@@ -12,12 +12,11 @@ import polars as pl
 import pytest
 
 from spotball_core import METRICS
-from spotball_core.pages.page import render_page
-from spotball_core.report.build import write_report
+from spotball_core.pages.parts import render_page
+from spotball_core.report.build import all_sections, page_of, write_report
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections, page_of
 from spotball_core.schema import MetricValue
 from spotball_core.scoring.groups import Scoring
 from tests.builders import scene

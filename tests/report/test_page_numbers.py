@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.pages.page import render_page
+from spotball_core.pages.parts import render_page
+from spotball_core.report.build import all_sections, page_of
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections, page_of
 from tests.conftest import ROOT
 from tests.report.conftest import Written
 from tests.test_imports import imported, package_of
@@ -29,7 +29,7 @@ PAGES = [
         if path.name not in NOT_PAGES
     ),
     ROOT / "spotball_core/reasoning/figure.py",
-    *(ROOT / "spotball_core/leaderboard" / name for name in ("page.py", "text.py")),
+    *(ROOT / "spotball_core/leaderboard" / name for name in ("write.py", "text.py")),
 ]
 
 MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")
@@ -42,7 +42,7 @@ RECORDS = {
 WRITE = """
 import sys
 from spotball_core.report.numbers.records import PageReport
-from spotball_core.report.write import write_page
+from spotball_core.report.build import write_page
 write_page(PageReport.model_validate_json(open(sys.argv[1]).read()), sys.argv[2], image_folders=sys.argv[3:])
 computing = ('scoring.estimates', 'scoring.groups', 'counting.counts', 'stats.bootstrap', 'cues.mixture')
 print([name for name in computing if f'spotball_core.{name}' in sys.modules])

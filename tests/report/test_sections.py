@@ -11,15 +11,14 @@ from spotball_core.grid import Grid
 from spotball_core.pages.maps import MapFigure
 from spotball_core.plots.dots import DotChart
 from spotball_core.plots.heat_maps import HeatMapChart
-from spotball_core.report.charts.density import StripChart
-from spotball_core.report.charts.mixture import MixtureChart
-from spotball_core.report.charts.proximity import ProximityChart
+from spotball_core.report.build import all_sections
+from spotball_core.report.charts.proximity import ProximityChart, StripChart
 from spotball_core.report.maps import sport_maps
 from spotball_core.report.numbers.crowds import coverage, crowd
 from spotball_core.report.numbers.records import CellMap
 from spotball_core.report.sections import people as sections_people, players as sections_players
+from spotball_core.report.sections.people import MixtureChart
 from spotball_core.report.view import PageView
-from spotball_core.report.write import all_sections
 from tests.report.study import GRID, responses, scenes, view_of
 
 

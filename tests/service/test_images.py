@@ -10,7 +10,7 @@ import pytest
 from PIL import EpsImagePlugin, Image, UnidentifiedImageError
 
 from spotball_core.grid import Grid
-from spotball_core.pages.pictures import as_data, upright
+from spotball_core.pages.cards import as_data, upright
 from spotball_core.service.images import FORMATS, open_image
 from tests.test_imports import FILES
 

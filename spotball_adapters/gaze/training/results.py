@@ -17,8 +17,7 @@ from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, Tr
 from spotball_core.gaze.plain_tests import mean_share, one_sample
 from spotball_core.pages.figures import ENDINGS
 from spotball_core.plots.canvas import FigureFrame, plain_style
-from spotball_core.plots.saving import save_figure
-from spotball_core.plots.theme import FAINT, THEME
+from spotball_core.plots.theme import FAINT, THEME, save_figure
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 from spotball_core.text.numbers import interval, number

@@ -9,8 +9,7 @@ from pathlib import Path
 from spotball_adapters.study.results.participations import Participation
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_core.errors import OptionError
-from spotball_core.release.ball import ball_columns
-from spotball_core.release.tables import GRID, SPORTS
+from spotball_core.release.tables import GRID, SPORTS, ball_columns
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_cells

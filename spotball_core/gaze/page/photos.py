@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from spotball_core.gaze.data.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Stimulus
 from spotball_core.gaze.data.trials import Trials
-from spotball_core.pages.cards import PhotoCard, PhotoMark, PhotoSheet
-from spotball_core.pages.pictures import upright, written
+from spotball_core.pages.cards import PhotoCard, PhotoMark, PhotoSheet, upright, written
 from spotball_core.service.paths import find_file
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from spotball_core.pages.cards import PhotoSheet
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, look_of
-from spotball_core.text.numbers import interval, number, quantity
-from spotball_core.text.p_values import say_p
+from spotball_core.text.numbers import interval, number, quantity, say_p
 from spotball_core.text.words import plural, shortened
 
 _ROOM = 24

@@ -12,7 +12,7 @@ from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, Tr
 from spotball_core.gaze.tables import CHANCE_NAME
 from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.theme import FAINT, THEME
-from spotball_core.text.p_values import say_p
+from spotball_core.text.numbers import say_p
 from spotball_core.text.words import shortened
 
 _ROOM = 24

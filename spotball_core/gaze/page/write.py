@@ -12,7 +12,7 @@ from spotball_core.gaze.page.photos import PhotoSource
 from spotball_core.gaze.page.sections import all_sections
 from spotball_core.gaze.summary import finding
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
-from spotball_core.pages.page import Page
+from spotball_core.pages.parts import Page
 from spotball_core.text.words import plural
 
 TITLE: Final = "Gaze report:"

@@ -41,8 +41,7 @@ from spotball_core.report.numbers.standings import (
     paired_differences,
     standings,
 )
-from spotball_core.schema.mixture import Mixture
-from spotball_core.schema.report import GroupScore, ScoreReport
+from spotball_core.schema.report import GroupScore, Mixture, ScoreReport
 from spotball_core.scoring.groups import PARTS, Group, Scoring
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.typing import BoolArray, FloatArray

@@ -26,7 +26,7 @@ from spotball_core.schema.scene import Scene
 from spotball_core.scoring.groups import PARTS, Group, Scoring
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
 from spotball_core.stats.permutation import Swaps, holm
-from spotball_core.text.p_values import ALPHA
+from spotball_core.text.numbers import ALPHA
 
 _BEFORE, _AFTER = "1:", "2:"
 """Prefixes that distinguish the respondents of the two runs when the counts of both are scored in one table."""

@@ -8,10 +8,9 @@ from typing import Protocol, TypeVar
 from spotball_core.cues.explanation_record import CueReport
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.report.numbers.change_records import RunChanges
-from spotball_core.schema.mixture import Mixture
 from spotball_core.schema.policy import Window
 from spotball_core.schema.record import Record
-from spotball_core.schema.report import GroupScore, Interval, MetricValue, ScoreReport
+from spotball_core.schema.report import GroupScore, Interval, MetricValue, Mixture, ScoreReport
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
 

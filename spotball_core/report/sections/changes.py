@@ -10,8 +10,7 @@ from spotball_core.report.numbers.change_records import Change, GroupKey, RunCha
 from spotball_core.report.numbers.records import HEADLINE
 from spotball_core.report.sections.tables import head, names
 from spotball_core.report.view import PageView
-from spotball_core.text.numbers import interval, number, quantity, unit_of
-from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.numbers import ALPHA, interval, number, quantity, say_p, unit_of
 from spotball_core.text.words import listed, plural, within
 
 _MOST_SENTENCES = 20

@@ -10,8 +10,7 @@ from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Sta
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import OfGroup, PageView, same_group
 from spotball_core.schema.report import GroupScore, named_sports, sport_prefix
-from spotball_core.text.numbers import interval, number, quantity, told, unit_of
-from spotball_core.text.p_values import ALPHA, say_p
+from spotball_core.text.numbers import ALPHA, interval, number, quantity, say_p, told, unit_of
 from spotball_core.text.words import plural
 
 ALL_SPORTS = "All sports (unweighted mean over sports)"

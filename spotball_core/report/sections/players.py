@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell
-from spotball_core.report.charts.density import Strip, StripChart
-from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint
+from spotball_core.report.charts.proximity import ProximityChart, ProximityPanel, ProximityPoint, Strip, StripChart
 from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.sections.tables import by_sport, cell, head, names
 from spotball_core.report.view import PageView

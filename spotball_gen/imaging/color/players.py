@@ -1,16 +1,129 @@
-"""Find players by their shirts and by the skin, hair and shorts connected to them."""
+"""Find the ball and players by color: players by their shirts and by the skin, hair and shorts connected to them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_gen.imaging.color.pixels import Color, Edges, Mask, closed, odd, of_colors, opened, parts
 from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv
+
+Color = tuple[int, int, int]
+"""A color: red, green and blue, each from 0 to 255."""
+Mask = NDArray[np.bool_]
+Edges = tuple[int, int, int, int]
+"""Edges of a box in pixels: (x1, y1, x2, y2), where x2 and y2 are exclusive."""
+
+
+def of_colors(image: Image, colors: Iterable[Color], near: int) -> Mask:
+    """Return the mask of pixels that differ from one of the colors by at most `near` in each channel.
+
+    Examples:
+        >>> of_colors(np.array([[[10, 10, 10], [10, 10, 13]]], dtype=np.uint8), [(8, 10, 12)], 2).tolist()
+        [[True, True]]
+    """
+    cv2 = opencv()
+    mask = np.zeros(image.shape[:2], dtype=np.bool_)
+    for color in colors:
+        low, high = (tuple(float(part + sign * near) for part in color) for sign in (-1, 1))
+        mask |= cv2.inRange(image, low, high) > 0
+    return mask
+
+
+def of_hue(image: Image, color: Color, near: int, saturation: float, brightness: float) -> Mask:
+    """Return the mask of pixels with the hue of a color, and with enough saturation and brightness.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        color: the color. It must not be gray, which has no hue.
+        near: maximum difference between the hues. The full circle of hues is 256.
+        saturation: minimum saturation of a pixel, as a fraction of the color's.
+        brightness: minimum brightness of a pixel, as a fraction of the color's.
+    """
+    cv2 = opencv()
+    target = cv2.cvtColor(np.array([[color]], dtype=np.uint8), cv2.COLOR_RGB2HSV_FULL)[0, 0].astype(np.int16)
+    pixels = cv2.cvtColor(image, cv2.COLOR_RGB2HSV_FULL).astype(np.int16)
+    turned = np.abs((pixels[..., 0] - target[0] + 128) % 256 - 128)
+    mask: Mask = (
+        (turned <= near) & (pixels[..., 1] >= saturation * target[1]) & (pixels[..., 2] >= brightness * target[2])
+    )
+    return mask
+
+
+def opened(mask: Mask, width: int) -> Mask:
+    """Return the mask without parts that are thinner than `width` pixels (morphological opening with a disk)."""
+    return _changed(mask, opencv().MORPH_OPEN, width)
+
+
+def closed(mask: Mask, width: int) -> Mask:
+    """Return the mask after filling gaps that are narrower than `width` pixels (morphological closing with a disk)."""
+    return _changed(mask, opencv().MORPH_CLOSE, width)
+
+
+def odd(share: float, height: int) -> int:
+    """Return a fraction of the height in pixels, rounded to an odd number.
+
+    Examples:
+        >>> odd(0.014, 360), odd(0.02, 360), odd(0.02, 20)
+        (5, 7, 1)
+    """
+    return 2 * int(share * height / 2) + 1
+
+
+def parts(mask: Mask) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the 4-connected components of a mask.
+
+    Returns:
+        The component number of each pixel (0 outside the mask), shape (height, width); and x, y, width, height and area
+            of each component in pixels, shape (n, 5), where the first row describes the pixels outside the mask.
+    """
+    _, labels, measured, _ = opencv().connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
+    return labels, measured
+
+
+def _changed(mask: Mask, how: int, width: int) -> Mask:
+    cv2 = opencv()
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (width, width))
+    changed: Mask = cv2.morphologyEx(mask.astype(np.uint8), how, disc) > 0
+    return changed
+
+
+_HUE = 10
+"""Maximum distance of a pixel's hue from the ball's hue. The full circle of hues is 256."""
+_SATURATION, _BRIGHTNESS = 0.65, 0.5
+"""Minimum saturation and brightness of a pixel, as fractions of the ball's. Seams are darker than the ball's color, and
+its edges mix with other colors.
+"""
+_SMALLEST = 0.0003
+"""Minimum area of a ball, as a fraction of the squared height of the image. In an image with a height of 360 pixels,
+this is the area of a ball with a diameter of 7 pixels.
+"""
+
+
+def find_balls(image: Image, color: Color) -> tuple[Box, ...]:
+    """Return the boxes of all regions with the ball's hue. Regions that are less round have lower scores.
+
+    Args:
+        image: RGB, shape (height, width, 3).
+        color: the ball's color. It must not be gray, which has no hue.
+
+    Returns:
+        The boxes, highest score first. A score is the share of the box's inscribed ellipse that the region fills, times
+            the ratio of the box's shorter to its longer side.
+    """
+    _, measured = parts(closed(of_hue(image, color, _HUE, _SATURATION, _BRIGHTNESS), 3))
+    balls = []
+    for x, y, width, height, area in measured[1:].tolist():
+        if area >= _SMALLEST * image.shape[0] ** 2:
+            filled = min(1.0, area / (math.pi / 4 * width * height))
+            score = round(filled * min(width, height) / max(width, height), 4)
+            balls.append(Box(x, y, x + width, y + height, score, "ball"))
+    return tuple(sorted(balls, key=lambda box: (-box.score, box.corners)))
+
 
 _NEAR, _HAIR_NEAR = 28, 18
 """Maximum difference of a pixel from a known color in each channel, which allows for noise, compression and mixed

@@ -19,7 +19,6 @@ from spotball_core.counting.engines.ray_cluster import connected, ray_errors, re
 from spotball_gen.items.frames import VideoFrame
 from spotball_gen.items.stage import Outcome, Stage
 from spotball_gen.pipeline.config import GenerationPlan
-from spotball_gen.pipeline.engines.decoding import End
 from spotball_gen.pipeline.engines.ray_work import (
     COLUMN,
     DecodedVideo,
@@ -31,10 +30,8 @@ from spotball_gen.pipeline.engines.ray_work import (
     read_video,
     through,
 )
-from spotball_gen.pipeline.engines.settling import settle
-from spotball_gen.pipeline.engines.taking import Taker, drop_pictures
-from spotball_gen.pipeline.engines.tally import GenerationTally
-from spotball_gen.pipeline.engines.work import CircuitBreaker, parts, wants_gpu
+from spotball_gen.pipeline.engines.taking import GenerationTally, Taker, drop_pictures, settle
+from spotball_gen.pipeline.engines.work import CircuitBreaker, End, parts, wants_gpu
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, Video
 
 TOGETHER = 16

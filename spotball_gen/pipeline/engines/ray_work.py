@@ -15,9 +15,8 @@ from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Outcome, Stage
 from spotball_gen.pipeline.config import GenerationPlan, StageChoice
-from spotball_gen.pipeline.engines.decoding import End, frames_left
 from spotball_gen.pipeline.engines.taking import frame_path
-from spotball_gen.pipeline.engines.work import parts, process
+from spotball_gen.pipeline.engines.work import End, frames_left, parts, process
 
 COLUMN = "packed"
 """Column of the tables that workers receive and return."""

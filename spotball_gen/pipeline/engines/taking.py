@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from spotball_core.service.paths import output_name
 from spotball_gen.items.duplicates import Seen
@@ -15,7 +18,7 @@ from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import Failure, Reject
 from spotball_gen.pipeline.config import StageChoice
 from spotball_gen.pipeline.engines.work import settings_digest
-from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame
+from spotball_gen.pipeline.ledger import FRAMES, Ledger, State, TakenFrame
 
 DUPLICATE = "near duplicate"
 
@@ -99,3 +102,62 @@ def drop_pictures(items: Iterable[Item]) -> None:
         for picture in (item.frame, item.mask, item.painted):
             if picture is not None:
                 picture.path.unlink(missing_ok=True)
+
+
+class GenerationTally:
+    """Count the videos and, by stage, the items of a run. Several threads may update the counts.
+
+    Args:
+        videos: number of videos.
+        videos_done: number of finished videos.
+        seen: number of items that each stage has decided on.
+        kept: number of items that each stage has kept.
+        failed: number of items and frames that failed, at any stage.
+    """
+
+    def __init__(self, videos: int, videos_done: int, seen: Counter[str], kept: Counter[str], failed: int = 0) -> None:
+        self.videos, self.videos_done = videos, videos_done
+        self.seen, self.kept, self.failed = seen, kept, failed
+        self._turn = threading.Lock()
+
+    @classmethod
+    def of(cls, ledger: Ledger, stages: Sequence[str]) -> GenerationTally:
+        """Return the counts of the videos and items that a ledger currently contains, for the named stages."""
+        videos = ledger.videos()
+        steps = ledger.funnel([FRAMES, *stages])
+        return cls(
+            len(videos),
+            sum(video.state != "waiting" for video in videos),
+            Counter({step.stage: step.entered for step in steps}),
+            Counter({step.stage: step.kept for step in steps}),
+            sum(step.failed for step in steps),
+        )
+
+    def count(self, stage: str, seen: int, kept: int, failed: int) -> None:
+        """Add to a stage's counts."""
+        with self._turn:
+            self.seen[stage] += seen
+            self.kept[stage] += kept
+            self.failed += failed
+
+
+def settle(
+    ledger: Ledger, stage: Any, choice: StageChoice, after: State, tally: GenerationTally, *, keep_pictures: bool
+) -> list[str]:
+    """Let a stage decide on all items that wait for its decision, and return the ids of the items that continue.
+
+    Args:
+        after: the new state of the items that continue.
+        keep_pictures: whether to keep the images of rejected items.
+    """
+    held = ledger.held(choice.stage)
+    if not held:
+        return []
+    items = {name: ledger.item(name) for name in held}
+    rejects = stage.settle(held, {name: item.sport for name, item in items.items()})
+    ledger.settle(choice.stage, rejects, after)
+    rejected = {reject.item for reject in rejects}
+    if not keep_pictures:
+        drop_pictures(items[name] for name in rejected)
+    tally.count(choice.stage, 0, -len(rejects), 0)
+    return [name for name in held if name not in rejected]

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from spotball_adapters.batch.forms import Parts
+from spotball_adapters.batch.export import Parts
 from spotball_adapters.prompts.picture import encoded
 from spotball_adapters.prompts.prompt import load_prompt
 from spotball_core.io.scenes import read_scenes, write_scenes

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from spotball_adapters.embedders.cache import CACHE
-from spotball_adapters.embedders.find import names
-from spotball_adapters.embedders.texts import as_sent
+from spotball_adapters.embedders.embed import as_sent
+from spotball_adapters.embedders.protocol import names
 from spotball_core.io.dataset import read_dataset
 from spotball_core.reasoning.analysis import analyze
 from spotball_core.reasoning.rationales import read_rationales

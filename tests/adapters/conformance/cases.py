@@ -14,8 +14,17 @@ from PIL import Image
 
 from spotball_adapters.gaze.photos import Photo
 from spotball_adapters.prompts.picture import as_png
-from spotball_adapters.providers.find import find
-from spotball_adapters.providers.protocol import Answer, Api, Message, Picture, Provider, Request, RunItem, Settings
+from spotball_adapters.providers.protocol import (
+    Answer,
+    Api,
+    Message,
+    Picture,
+    Provider,
+    Request,
+    RunItem,
+    Settings,
+    find,
+)
 from tests.adapters import google_sdks
 from tests.adapters.asking import access
 from tests.adapters.gaze.made import stimulus

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from spotball_adapters.providers.find import find
-from spotball_adapters.providers.protocol import Access, Provider
+from spotball_adapters.providers.protocol import Access, Provider, find
 from tests.adapters.asking import access
 from tests.adapters.conformance.cases import LOCAL, SECRET, WAYS, Client, Local, Service, Subject, params
 from tests.adapters.server import serve

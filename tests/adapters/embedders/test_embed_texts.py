@@ -12,8 +12,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from spotball_adapters.embedders.cache import CACHE, Cache
-from spotball_adapters.embedders.embed import embed_texts, outlook
-from spotball_adapters.embedders.texts import LONGEST, as_sent
+from spotball_adapters.embedders.embed import LONGEST, as_sent, embed_texts, outlook
 from spotball_adapters.providers.protocol import PermanentError, ProviderError, TransientError
 from tests.adapters.embedding import QUICK, Tiny, embed
 from tests.adapters.speaks_embeddings import vector_of

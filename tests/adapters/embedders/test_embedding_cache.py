@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spotball_adapters.embedders.cache import CACHE, Cache, peek
+from spotball_adapters.embedders.embed import as_sent
 from spotball_adapters.embedders.protocol import Batch
-from spotball_adapters.embedders.texts import as_sent
 from spotball_adapters.runs.store import ReplyStore
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.embedding import Tiny, embed

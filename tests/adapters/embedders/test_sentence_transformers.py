@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from scripts.reasoning_confusion import PAGE_DATA, measured
-from spotball_adapters.embedders.find import find
-from spotball_adapters.embedders.protocol import Embedder, EmbedderAccess
+from spotball_adapters.embedders.protocol import Embedder, EmbedderAccess, find
 from spotball_adapters.providers.protocol import PermanentError
 from spotball_core.errors import OptionError
 from tests.adapters.embedding import Tiny, batch, embed
@@ -94,7 +93,7 @@ def test_vectors_of_cached_texts_are_returned_without_importing_torch(model: Pat
     program = """
 import sys
 from pathlib import Path
-from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import find
 from spotball_adapters.embedders.protocol import EmbedderAccess
 from tests.adapters.embedding import embed
 import json
@@ -117,7 +116,7 @@ def test_unusable_folder_or_unavailable_model_raises_a_one_line_permanent_error(
         batch(made(tmp_path), "a")
     program = """
 import asyncio
-from spotball_adapters.embedders.find import find
+from spotball_adapters.embedders.protocol import find
 from spotball_adapters.embedders.protocol import EmbedderAccess
 from spotball_adapters.providers.protocol import PermanentError
 try:

@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_adapters.outputs.join import SceneIndex
-from spotball_adapters.outputs.parse import ParsedFiles, parse_files
+from spotball_adapters.outputs.parse import ParsedFiles, SceneIndex, parse_files
 from spotball_core.errors import InputError, OptionError
 from tests.builders import scene
 from tests.failures import raises

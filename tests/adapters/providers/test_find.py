@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_adapters.providers.find import find, names
-from spotball_adapters.providers.protocol import Access, PermanentError
+from spotball_adapters.providers.protocol import Access, PermanentError, find, names
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.version import install_command
 from tests.conftest import ROOT
@@ -104,7 +103,7 @@ def test_find_with_missing_packages_is_an_error_that_names_the_extra(name: str, 
     program = """
 import sys
 sys.modules.update(dict.fromkeys(sys.argv[1].split()))  # None hides a module
-from spotball_adapters.providers.find import find
+from spotball_adapters.providers.protocol import find
 from spotball_adapters.providers.protocol import Access
 from spotball_core.errors import MissingExtraError
 find("baseline", Access("uniform"))

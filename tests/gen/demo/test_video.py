@@ -10,8 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from spotball_gen.demo.look import LOOKS, SportLook
-from spotball_gen.demo.match import Play, Shot, shots
+from spotball_gen.demo.match import LOOKS, Play, Shot, SportLook, shots
 from spotball_gen.demo.video import HEIGHT, RATE, WIDTH, write_match
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scenedetect.common import FrameTimecode
 from scenedetect.detectors import AdaptiveDetector
 
-from spotball_gen.footage.shots import ShotCounter
+from spotball_gen.footage.neighbors import ShotCounter
 
 Frame = NDArray[np.uint8]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spotball_core.io.scenes import read_scenes
-from spotball_gen.hub.stage import stage
+from spotball_gen.hub.push import stage
 from spotball_gen.items.pictures import decoded
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]

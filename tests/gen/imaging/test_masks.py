@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 from shapely.geometry import box as rectangle
 
-from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite
-from spotball_gen.imaging.player_masks import player_mask
+from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite, player_mask
 from spotball_gen.imaging.shadows import shadow_of
 from spotball_gen.items.item import Box, Item
 from tests.gen.making import item_of

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_gen.imaging.spectators import SpectatorSettings, audience_reasons
 from spotball_gen.items.item import Box
+from spotball_gen.stages.plausibility_rules import SpectatorSettings, audience_reasons
 
 HEIGHT = 360.0
 PLAYERS = [Box(100, 150, 160, 300), Box(300, 140, 360, 290), Box(500, 160, 550, 310)]

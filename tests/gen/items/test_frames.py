@@ -20,8 +20,7 @@ from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.duplicates import Seen
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame, digest
-from spotball_gen.items.pictures import PictureFile
-from spotball_gen.items.png import quick_png
+from spotball_gen.items.pictures import PictureFile, quick_png
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.failures import raises

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from spotball_core.errors import InputError, OptionError
-from spotball_gen.poses.coco_results import image_names, read_people
-from spotball_gen.poses.from_file import FileSettings, FromFile
+from spotball_gen.poses.from_file import FileSettings, FromFile, image_names, read_people
 from tests.builders import scene
 from tests.failures import raises
 

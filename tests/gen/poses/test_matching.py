@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_core.errors import MissingExtraError
-from spotball_gen.poses.matching import Person, match, overlaps
+from spotball_gen.poses.estimator import Person, match, overlaps
 from tests.failures import raises
 from tests.gen.models.yolo import plain
 

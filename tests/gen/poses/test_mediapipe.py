@@ -19,19 +19,21 @@ from spotball_core.schema.keypoints import KEYPOINT_NAMES
 from spotball_core.synthetic.pictures import draw_scene
 from spotball_core.synthetic.scenes import synthetic_scenes
 from spotball_core.typing import FloatArray
-from spotball_gen.poses.blazepose import (
+from spotball_gen.poses.checks import checked
+from spotball_gen.poses.dataset import add_poses
+from spotball_gen.poses.mediapipe import (
     COCO_LANDMARKS,
     IN_WHEEL,
     LANDMARKS,
     SIZE,
     BlazePose,
+    MediaPipe,
+    MediaPipeSettings,
     SquareCrop,
+    agreed,
     coco_keypoints,
     mirrored,
 )
-from spotball_gen.poses.checks import checked
-from spotball_gen.poses.dataset import add_poses
-from spotball_gen.poses.mediapipe import MediaPipe, MediaPipeSettings, agreed
 from tests.failures import raises
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: it comes with the gen extra")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spotball_gen.footage.video_file import open_video
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Sport
 from spotball_gen.items.stage import Context
 from spotball_gen.stages.detect_yolov8_onnx import YoloV8Onnx, YoloV8OnnxSettings
 from tests.gen.making import context_of, item_of

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from spotball_core.synthetic.scenes import synthetic_scenes
-from spotball_gen.review.agreement import agreements, cohens_kappa
+from spotball_gen.review.agreement import agreements, cohens_kappa, lines
 from spotball_gen.review.material import ReviewImage
-from spotball_gen.review.status import lines
 from spotball_gen.review.store import Decision
 from tests.conftest import ROOT
 

@@ -13,8 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from spotball_core.errors import OptionError
-from spotball_gen.demo.look import LOOKS
-from spotball_gen.demo.match import Shot
+from spotball_gen.demo.match import LOOKS, Shot
 from spotball_gen.demo.video import write_match
 from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.detect_color import Color, ColorSettings, SportColors

@@ -14,9 +14,8 @@ from pydantic import ValidationError
 from spotball_core.errors import InputError, OptionError
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.item import Item, VideoSource
+from spotball_gen.items.item import Item, Sport, VideoSource
 from spotball_gen.items.pictures import PictureFile
-from spotball_gen.items.sports import Sport
 from spotball_gen.stages.detect_file import FileSettings, FromFile
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.failures import raises

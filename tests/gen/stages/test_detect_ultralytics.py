@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from spotball_core.errors import OptionError
-from spotball_gen.items.item import Box
-from spotball_gen.items.sports import Sport
-from spotball_gen.pipeline.registry import find
+from spotball_gen.items.item import Box, Sport
+from spotball_gen.pipeline.config import find
 from spotball_gen.stages.detect_ultralytics import Ultralytics
 from spotball_gen.stages.detect_yolov8_onnx import YoloV8Onnx
 from tests.failures import raises

@@ -13,9 +13,8 @@ import pytest
 import shapely
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items.item import Box, Item
-from spotball_gen.items.sports import Sport
-from spotball_gen.pipeline.registry import find
+from spotball_gen.items.item import Box, Item, Sport
+from spotball_gen.pipeline.config import find
 from spotball_gen.stages.detect_yolov8_onnx import YoloV8Onnx
 from tests.failures import raises
 from tests.gen.making import context_of, item_of

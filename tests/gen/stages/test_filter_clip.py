@@ -14,10 +14,9 @@ import pytest
 from pydantic import ValidationError
 
 from spotball_core.errors import MissingExtraError, OptionError
-from spotball_gen.items.item import Item
-from spotball_gen.items.sports import Sport
+from spotball_gen.items.item import Item, Sport
 from spotball_gen.items.stage import Outcome
-from spotball_gen.pipeline.registry import find
+from spotball_gen.pipeline.config import find
 from spotball_gen.stages.filter_clip import Clip
 from tests.failures import raises
 from tests.gen.making import context_of, item_of, printed_offline
@@ -186,7 +185,7 @@ def test_missing_model_device_or_library_is_an_error(
 def test_hub_model_without_network_raises_option_error(tmp_path: Path) -> None:
     code = (
         "import sys, numpy; from pathlib import Path; from tests.gen.making import *\n"
-        "from spotball_gen.items.sports import known_sports; from spotball_gen.stages.filter_clip import Clip\n"
+        "from spotball_gen.items.item import known_sports; from spotball_gen.stages.filter_clip import Clip\n"
         "work = Path(sys.argv[1]); context = context_of(work, sports=known_sports())\n"
         "clip = Clip(Clip.Settings.model_validate({'threshold': 0.2}), context)\n"
         "try: clip.process([item_of(numpy.zeros((9, 16, 3), numpy.uint8), work)])\n"

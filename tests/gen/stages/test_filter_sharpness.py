@@ -15,9 +15,8 @@ from pydantic import ValidationError
 
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.imaging.sharpness import contrast, motion, sharpness
 from spotball_gen.items.item import Item
-from spotball_gen.stages.filter_sharpness import Sharpness, SharpnessSettings
+from spotball_gen.stages.filter_sharpness import Sharpness, SharpnessSettings, contrast, motion, sharpness
 from tests.gen.making import context_of, item_of
 from tests.gen.videos import source_of
 

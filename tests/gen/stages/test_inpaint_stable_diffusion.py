@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_gen.items.item import Box, Item
-from spotball_gen.pipeline.registry import find
+from spotball_gen.pipeline.config import find
 from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusion, StableDiffusionSettings
 from tests.failures import raises
 from tests.gen.making import context_of, item_of, printed_offline

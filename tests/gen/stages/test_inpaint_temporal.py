@@ -12,15 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from spotball_gen.demo.draw import Painter
-from spotball_gen.demo.look import LOOKS
-from spotball_gen.demo.match import Play, Shot
+from spotball_gen.demo.match import LOOKS, Play, Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.footage.fitting import resized
+from spotball_gen.footage.video_file import resized
 from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
-from spotball_gen.stages.inpaint_patches import Patches
 from spotball_gen.stages.inpaint_telea import Telea
-from spotball_gen.stages.inpaint_temporal import Temporal, TemporalSettings
+from spotball_gen.stages.inpaint_temporal import Patches, Temporal, TemporalSettings
 from tests.gen.making import context_of, item_of
 from tests.gen.stages.inpainted import arrays
 from tests.gen.videos import source_of

@@ -12,9 +12,8 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 from shapely.geometry import box as rectangle
 
-from spotball_gen.items.item import Box, Item, VideoSource
+from spotball_gen.items.item import Box, Item, Sport, VideoSource
 from spotball_gen.items.pictures import PictureFile
-from spotball_gen.items.sports import Sport
 from spotball_gen.items.stage import Outcome, Reject
 from spotball_gen.stages.plausibility_rules import Rules, RulesSettings, measured
 from tests.gen.making import context_of

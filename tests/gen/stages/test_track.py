@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from spotball_gen.footage.neighbors import neighbors
 from spotball_gen.items.item import Box, Item
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
-from spotball_gen.stages.track_kalman import Kalman, KalmanSettings
-from spotball_gen.stages.track_none import NoTrack
+from spotball_gen.stages.track_kalman import Kalman, KalmanSettings, NoTrack
 from tests.gen.making import context_of, item_of
 from tests.gen.videos import source_of, textured, write_video
 

@@ -13,7 +13,7 @@ import pytest
 
 from spotball_core.errors import OptionError, SpotballError
 from spotball_gen.run import generate
-from spotball_gen.video.downloads import fetch
+from spotball_gen.video.sources import fetch
 from tests.failures import raises
 from tests.gen.runs import query, write_config, write_videos
 

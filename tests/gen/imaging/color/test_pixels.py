@@ -7,7 +7,7 @@ import colorsys
 import numpy as np
 from hypothesis import given, strategies as st
 
-from spotball_gen.imaging.color.pixels import closed, of_colors, of_hue, opened, parts
+from spotball_gen.imaging.color.players import closed, of_colors, of_hue, opened, parts
 
 PARTS = st.integers(0, 255)
 COLORS = st.tuples(PARTS, PARTS, PARTS)

@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_gen.pipeline.engines.channel import Channel, Stopped
+from spotball_gen.pipeline.engines.local import Channel, Stopped
 
 
 @given(st.integers(1, 50), st.integers(1, 8), st.integers(1, 8))

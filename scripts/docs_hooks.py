@@ -35,10 +35,8 @@ _FAMILIES = {
 
 _SEARCH_BOOSTS = {
     "changelog.md": 0.2,
-    "cite.md": 2,
     "glossary.md": 2,
-    "how-to/custom-model.md": 2,
-    "how-to/resume.md": 2,
+    "how-to/models.md": 2,
     "reference/api.md": 0.5,
     "reference/gaze.md": 0.5,
     "tutorials/run-a-model.md": 3,

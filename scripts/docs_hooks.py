@@ -35,13 +35,12 @@ _FAMILIES = {
 
 _SEARCH_BOOSTS = {
     "changelog.md": 0.2,
-    "cite.md": 2,
     "glossary.md": 2,
-    "how-to/custom-model.md": 2,
-    "how-to/resume.md": 2,
+    "how-to/models.md": 2,
     "reference/api.md": 0.5,
     "reference/gaze.md": 0.5,
-    "tutorials/run-a-model.md": 3,
+    "reference/parsing.md": 3,
+    "tutorials/run-a-model.md": 6,
     "tutorials/score-predictions.md": 2,
 }
 """Search ranks: higher for pages that readers look for, lower for pages that match almost every query."""

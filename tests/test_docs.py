@@ -39,14 +39,16 @@ PHONE, LAPTOP = 400, 1280
 """Widths of screens in pixels."""
 
 SEARCHES = {
-    "add my own model": "how-to/custom-model.html",
-    "cite": "cite.html",
-    "resume": "how-to/resume.html",
+    "add my own model": "how-to/models.html",
+    "cite": "index.html",
+    "resume": "tutorials/run-a-model.html",
     "earth mover's distance": "reference/metrics.html",
     "normalized entropy": "reference/metrics.html",
     "run a model": "tutorials/run-a-model.html",
     "glossary": "glossary.html",
-    "supported models": "supported-models.html",
+    "supported models": "how-to/models.html",
+    "power": "how-to/gaze-analyze.html",
+    "0 to 1000 coordinates": "reference/parsing.html",
 }
 """Words that readers may search for, and the page that should be the first search result."""
 
@@ -270,8 +272,8 @@ def test_stored_replication_results_equal_a_new_replication_of_the_release(real_
     assert figures(stored()) == figures(results(real_release))
 
 
-def test_results_page_has_a_table_row_for_each_cause_of_a_replication_mismatch() -> None:
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+def test_replication_page_has_a_table_row_for_each_cause_of_a_replication_mismatch() -> None:
+    page = (ROOT / "docs/explanation/replication.md").read_text(encoding="utf-8")
     causes = {cause(item) for item in stored().items if item.status == "mismatch"}
     assert len(causes) == 3
     assert [name for name in causes if f"\n| {name} | " not in page] == []
@@ -341,15 +343,15 @@ def what_is_wrong(line: str) -> str | None:
     return f"no option {', '.join(unknown)}" if unknown else None
 
 
-def test_commands_and_options_on_pages_exist_and_the_cheat_sheet_has_every_command() -> None:
+def test_commands_and_options_on_pages_exist_and_the_examples_have_every_command() -> None:
     """Check also the commands that no test runs because they need an API key, model weights or participants."""
     lines = list(shown())
     assert len({" ".join(line.split()[:3]) for _, line in lines}) > 20
     assert [f"{page}: {line}: {wrong}" for page, line in lines if (wrong := what_is_wrong(line))] == []
-    on_sheet = [f"{line} " for page, line in lines if page == "docs/reference/cheat-sheet.md"]
+    in_examples = [f"{line} " for page, line in lines if page == "docs/reference/command.md"]
     names = [" ".join(words) for words, _ in helps()]
     assert len(names) > 30
-    assert [name for name in names if not any(line.startswith(f"{name} ") for line in on_sheet)] == []
+    assert [name for name in names if not any(line.startswith(f"{name} ") for line in in_examples)] == []
 
 
 def test_glossary_is_sorted_and_defines_the_main_terms_of_the_project() -> None:

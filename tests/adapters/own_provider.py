@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 from tests.packages import install_package
 
-PAGE = ROOT / "docs" / "how-to" / "own-provider.md"
+PAGE = ROOT / "docs" / "how-to" / "models.md"
 
 
 def listing(language: str) -> str:

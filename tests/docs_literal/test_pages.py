@@ -35,7 +35,6 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "a model on the reader's own server": ("spotball run demo --provider openai --base-url",),
     },
     "how-to/batch.md": {"an account at OpenAI": ("spotball batch import run-gpt",)},
-    "how-to/custom-model.md": {"a model's weights": ("pip install",)},
     "how-to/deploy-study.md": {
         "Docker": ("docker compose up",),
         "root rights": ("python3 -m venv /opt", "systemctl enable"),
@@ -74,7 +73,6 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "lmms-eval": ("cd dataset", "spotball parse"),
         "VLMEvalKit": ("export SPOTBALL_DATASET",),
     },
-    "how-to/local-models.md": {"models' weights": ("spotball run dataset --preset",)},
     "how-to/many-machines.md": {
         "a Ray cluster": ("spotball score dataset --reference human --engine ray",),
         "a library; tests/counting/engines/test_other_engines.py runs it": ("from pyspark", "import dask"),
@@ -85,21 +83,21 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "a model's weights": ("yolo export",),
         "keypoints; tests/gen/poses/test_how_to.py runs the estimator": ("spotball cues poses soccer --with arrays",),
     },
-    "how-to/providers.md": {
+    "how-to/models.md": {
         # These commands request 120 samples for each of the 60 images.
         "hours; tests/adapters/providers/test_provider_docs.py runs it with fewer samples": (
             "export ",
             install_command("gemini"),
-            "spotball run ",
+            "spotball run dataset --provider openai",
         ),
         "a GPU": ("vllm serve",),
         "a network": ("ollama pull", 'pip install "llama-cpp-python[server]"'),
-        "a model's weights": ("llama-server",),
+        "a model's weights": ("llama-server", install_command("adapters,local")),
     },
 }
 """The first words of each block that is not run, by page and reason. Keep this list short."""
 
-LIBRARIES = {"how-to/hub.md": "huggingface_hub", "how-to/own-provider.md": "PIL"}
+LIBRARIES = {"how-to/hub.md": "huggingface_hub", "how-to/models.md": "PIL"}
 """Libraries of optional extras that a page needs."""
 
 

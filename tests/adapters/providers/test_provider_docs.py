@@ -38,29 +38,29 @@ RECIPES: dict[str, tuple[Callable[[], Speaks], str]] = {
     "LM Studio": (lambda: OpenAIProtocol(give=1), "/v1"),
     "OpenRouter": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
     "Azure OpenAI": (lambda: OpenAIProtocol(keys={KEY}), "/v1"),
-    "Use the Responses API": (lambda: ResponsesProtocol(), "/v1"),
-    "Set the reasoning effort or other request fields": (lambda: OpenAIProtocol(), "/v1"),
+    "Responses API": (lambda: ResponsesProtocol(), "/v1"),
+    "Other request fields": (lambda: OpenAIProtocol(), "/v1"),
 }
 
 
 def recipes() -> dict[str, str]:
     """Return the code block below each heading; the key of a second block ends with ", compatible"."""
-    text = (HOW_TO / "providers.md").read_text(encoding="utf-8")
+    text = (HOW_TO / "models.md").read_text(encoding="utf-8")
     found = {}
-    for heading, section in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
+    for heading, section in re.findall(r"^### (.*?)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL):
         blocks = re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
         for block, end in zip(blocks, ("", ", compatible"), strict=False):
             found[heading + end] = block
     return found
 
 
-def test_recipe_headings_in_providers_md_equal_the_keys_of_recipes_in_this_file() -> None:
+def test_recipe_headings_in_models_md_equal_the_keys_of_recipes_in_this_file() -> None:
     assert recipes().keys() == RECIPES.keys()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
-def test_recipe_in_providers_md_runs_and_writes_a_cell_for_every_sample(
+def test_recipe_in_models_md_runs_and_writes_a_cell_for_every_sample(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
@@ -89,7 +89,7 @@ def test_recipe_in_providers_md_runs_and_writes_a_cell_for_every_sample(
 
 
 @pytest.mark.slow
-def test_custom_provider_in_own_provider_md_has_at_most_30_lines_and_finds_the_ball(tmp_path: Path) -> None:
+def test_custom_provider_in_models_md_has_at_most_30_lines_and_finds_the_ball(tmp_path: Path) -> None:
     written = [line for line in listing("python").splitlines() if line.strip()]
     assert len(written) <= 30
     assert max(map(len, written)) <= 120
@@ -99,7 +99,7 @@ def test_custom_provider_in_own_provider_md_has_at_most_30_lines_and_finds_the_b
     # Cell C7 is in the third row of 60 pixels and the seventh column of 64 pixels.
     pixels[120:180, 384:448] = 255
     Image.fromarray(pixels).save(data / "images" / "soccer" / "1.png")
-    (shown,) = re.findall("^spotball (run .*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    (shown,) = re.findall("^spotball (run .* --provider brightest .*)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     arguments = [str(data) if part == "dataset" else part for part in shlex.split(shown)]
     command = [sys.executable, "-m", "spotball_core", *arguments, "--out", str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(package)}

@@ -134,9 +134,8 @@ def test_configurations_in_the_how_tos_are_valid(tmp_path: Path) -> None:
     (tmp_path / "handball.toml").write_text(config, encoding="utf-8")
     assert read_config(tmp_path / "handball.toml").stages
     assert Targets.model_validate(tomllib.loads(targets)["targets"]).count == 1000
-    (listing,) = listings("generation-models.md")
-    tables = tomllib.loads(listing)
+    models, larger = (tomllib.loads(listing) for listing in listings("generation-models.md"))
     kinds = {"filter": ClipSettings, "detect": YoloV8OnnxSettings, "inpaint": StableDiffusionSettings}
-    assert tables.keys() == kinds.keys()
-    for stage, settings in kinds.items():
-        settings.model_validate({key: value for key, value in tables[stage].items() if key != "kind"})
+    assert models.keys() == kinds.keys()
+    for stage, table in (*models.items(), *larger.items()):
+        kinds[stage].model_validate({key: value for key, value in table.items() if key != "kind"})

@@ -66,8 +66,8 @@ def test_demo_writes_the_documented_files_and_prints_the_report_and_the_next_com
     assert "nearest-player" in ran.stdout
     said = ran.stderr.splitlines()
     assert sum("Everything here is synthetic" in line for line in said) == 1
-    assert f"  spotball score '{folder}' --reference simulated-people --bootstrap 30 " in ran.stderr
-    assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl' " in ran.stderr
+    assert f"  spotball score '{folder}' --reference simulated-people --bootstrap 30\n" in ran.stderr
+    assert f"  spotball score YOUR.csv --scenes '{folder}/scenes.jsonl'\n" in ran.stderr
 
 
 @pytest.mark.slow

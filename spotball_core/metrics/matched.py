@@ -105,7 +105,7 @@ def wasserstein_matched(
         >>> float(wasserstein(others, people, grid=grid).mean().round(1))
         64.0
         >>> float(wasserstein_matched(others, people, grid=grid).round(1))
-        59.0
+        58.4
     """
     grid = grid_for(grid)
     p, q = map(_rows, pair_of(guesses, reference, grid))

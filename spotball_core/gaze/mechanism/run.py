@@ -85,7 +85,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
         >>> trials = simulate(Observer("coin", weight=0.6, noise=0.4), factorial_design(), prompts=1)
         >>> found = fit_mechanism(trials.frame)
         >>> found.kind, found.fits
-        ('coin', True)
+        ('coin or compromise', True)
     """
     if constant := constant_choice(rows):
         raise OptionError(f"the respondent {constant.says}", code="cannot-estimate")

@@ -90,10 +90,11 @@ def _tables(package: str) -> Iterator[str]:
 
 _STYLE = """<style>
 .layers { display: flex; flex-wrap: wrap; gap: 1.2rem; align-items: flex-start; }
-.layers .package { flex: 1 1 13rem; }
+.layers .package { flex: 1 1 13rem; min-width: 0; }
 .layers strong { display: block; margin-top: 0.6rem; }
 .layers .layer { display: flex; gap: 0.3rem; margin-top: 0.3rem; }
-.layers .layer span { flex: 1; padding: 0.15rem 0.3rem; text-align: center; font-size: 0.7rem; border-radius: 0.2rem;
+.layers .layer span { flex: 1; min-width: 0; overflow-wrap: anywhere; padding: 0.15rem 0.3rem; text-align: center;
+  font-size: 0.7rem; border-radius: 0.2rem;
   border: 1px solid var(--color); background: color-mix(in srgb, var(--color) 14%, transparent); }
 </style>"""
 

@@ -20,7 +20,8 @@ MUTATORS = {
 
 CACHES = {
     "spotball_core/cli/app.py:_entries": "the installed entry points",
-    "spotball_core/cli/gaze_follow.py:size": "the sizes of images, within one command",
+    "spotball_core/gaze/follow/annotations.py:size": "the sizes of images, within one command",
+    "spotball_core/metrics/pot.py:_alone": "a compiled module of the installed POT",
     "spotball_core/overlay.py:_font": "a font of the installed Pillow",
     "spotball_core/overlay.py:_labels": "a function of an immutable grid and numbers",
     "spotball_core/stats/bootstrap.py:_cached_weights": "a read-only array of a function of numbers",
@@ -30,6 +31,7 @@ CACHES = {
     "spotball_core/replication/published.py:published": "a file of the package",
     "spotball_core/schema/scene.py:_grid": "a function of four numbers",
     "spotball_core/service/parallel.py:_read": "a worker process's file, which does not change",
+    "spotball_adapters/study/server/security.py:network": "a function of a string",
     "spotball_adapters/gaze/judge.py:judge_prompt": "a file of the package",
     "spotball_adapters/gaze/mentions.py:_known_names": "a function of strings",
     "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",

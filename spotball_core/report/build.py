@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spotball_core.io.columns import ReadOptions
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
@@ -11,8 +12,6 @@ from spotball_core.pages.parts import Page, Section
 from spotball_core.plots.canvas import plain_style
 from spotball_core.reasoning.rationales import example_rationales
 from spotball_core.reasoning.records import ReasoningReport
-from spotball_core.report.numbers.analyze import analyze
-from spotball_core.report.numbers.gallery import MOST
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.sections import (
     changes as sections_changes,
@@ -27,9 +26,11 @@ from spotball_core.report.sections import (
 )
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import named_sports
-from spotball_core.scoring.groups import Scoring
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.text.words import listed, plural
+
+if TYPE_CHECKING:
+    from spotball_core.scoring.groups import Scoring
 
 TITLE = "Spot the Ball: report"
 GENERATOR = "spotball report"
@@ -182,6 +183,10 @@ def write_report(
     """
     check_report(out)
     rationales = example_rationales(response_files, scoring.arrays.scenes, **(reading or {}))
+    # Writing a page from its record must not load what computes numbers.
+    from spotball_core.report.numbers.analyze import analyze
+    from spotball_core.report.numbers.gallery import MOST
+
     report = analyze(
         scoring,
         reasoning=reasoning,

@@ -29,7 +29,7 @@ def test_gen_run_prints_stage_counts_and_a_summary(config: Path, tmp_path: Path,
     assert lines[2].split() == ["filter", "4", "of", "6", "2", "that", "second"]
     assert lines[-4].split() == ["targets", "4", "of", "4"]
     assert lines[-3:] == [
-        "there are no test images of soccer, because all images of this sport are from one shot of one video",
+        "there are no test images of soccer, because all images of a sport are from one shot of one video",
         f"{out}: 4 items",
         "Leak test: not done, because it needs images of at least two videos.",
     ]

@@ -48,7 +48,7 @@ def review(
     Decisions are saved at once in DATASET/review.sqlite. Stop with Ctrl-C, and run the command again to continue.
     """
     from spotball_gen.review.agreement import lines
-    from spotball_gen.review.app import serve
+    from spotball_gen.review.serve import serve
 
     _check(dataset)
     if status:

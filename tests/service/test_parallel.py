@@ -107,24 +107,39 @@ def test_in_processes_raises_the_error_of_the_function(jobs: int) -> None:
         list(in_processes(squared, [1, -1, 2], jobs))
 
 
-@pytest.mark.slow
-def test_interrupt_ends_all_workers_and_prints_no_traceback(tmp_path: Path) -> None:
+def waiting(folder: Path) -> subprocess.Popen[str]:
+    """Start a process and a worker that create files named after them in a folder, and then wait for a signal."""
     code = (
         "from spotball_core.service.parallel import in_processes\n"
         "from tests.service.test_parallel import forever\n"
         "if __name__ == '__main__':\n"
         "    try:\n"
-        f"        list(in_processes(forever, [{str(tmp_path)!r}] * 3, 2))\n"
+        f"        list(in_processes(forever, [{str(folder)!r}] * 3, 2))\n"
         "    except KeyboardInterrupt:\n"
         "        print('interrupted')\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    until(lambda: len(list(tmp_path.iterdir())) >= 2 or process.poll() is not None)
+    until(lambda: len(list(folder.iterdir())) >= 2 or process.poll() is not None)
+    return process
+
+
+@pytest.mark.slow
+def test_interrupt_ends_all_workers_and_prints_no_traceback(tmp_path: Path) -> None:
+    process = waiting(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=120)
     assert (stdout, stderr) == ("interrupted\n", "")
     for path in tmp_path.iterdir():
         with pytest.raises(ProcessLookupError):
             os.kill(int(path.name), 0)
+
+
+@pytest.mark.slow
+def test_workers_end_if_their_parent_is_killed(tmp_path: Path) -> None:
+    process = waiting(tmp_path)
+    process.kill()
+    # The pipes are at their end only when the worker has ended, too.
+    process.communicate(timeout=60)
+    assert len(list(tmp_path.iterdir())) == 2

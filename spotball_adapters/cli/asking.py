@@ -283,7 +283,7 @@ class Parsing:
         typer.Option(
             metavar="POLICY",
             rich_help_panel=OUTPUT,
-            help="strict or lenient (free text). Default: the run's last one, or strict.",
+            help="strict or lenient. Default: strict; lenient for files of other tools.",
         ),
     ] = None
     answer: Annotated[

@@ -178,7 +178,7 @@ def _chosen(text: str, known: Sequence[T], field: str) -> list[T]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
-            raise OptionError(unknown_name(field, name, known), code="unknown-name", field=field)
+            raise OptionError(unknown_name("value", name, known), code="unknown-name", field=field)
     return [name for name in known if name in names]
 
 

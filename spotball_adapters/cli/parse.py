@@ -13,7 +13,7 @@ from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import INPUT, OUTPUT
 from spotball_core.cli.options import Debug, Quiet, with_groups
-from spotball_core.errors import OptionError
+from spotball_core.errors import InputError, OptionError
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def parse(
 
     Recognizes samples of lmms-eval and lm-evaluation-harness, tables of VLMEvalKit, outputs of OpenAI batches, logs of
     Inspect, and tables with a column of replies, which it parses with the policy lenient by default. Lists unparsed
-    replies in a table next to the output. For a run, prints which samples are parsed differently than before.
+    replies in a table next to the output. For a run, the default is its last policy, and the command prints which
+    samples are parsed differently than before.
     """
     about = {"--layout": layout, "--reply": reply, "--id": image, "--index": index, "--prompt": prompt}
     tell = teller(quiet)
@@ -123,6 +124,10 @@ def parse(
         _refuse({"--scenes": scenes, "--out": out, "--respondent": respondent, **about}, "the folder of a run")
         _parse_run(files[0], parsing, tell)
         return
+    if missing := [file for file in files if not file.exists()]:
+        from spotball_core.io.sources import missing_file
+
+        raise InputError([missing_file(file, "a file of replies, or the folder of a run") for file in missing])
     if out is None:
         raise OptionError("name the file of responses to write", code="missing-option", field="--out")
     if scenes is None:

@@ -86,7 +86,7 @@ class GroupResult(Record):
         kind: the mechanism; None without a cue model.
         participants: weights of the participants; empty if they are unknown, or if the choices do not depend on eyes
             and head.
-        reason: why there is no cue model; None if there is one.
+        reason: why the cue model was not fitted, or None if it was.
     """
 
     respondent: str

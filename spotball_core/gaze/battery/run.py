@@ -113,7 +113,7 @@ def refined(kind: Type, finding: Callable[[Key], Finding], rows: pl.DataFrame, p
     - A respondent without a significant gap to people is not `human-level` if it chooses the head target more often
       than the gaze target (Test 2.1). It gets the type that it would have with a gap, because Test 1 uses only natural
       photos.
-    - `no gap shown`: there is no significant gap to people, but a gap above the margin is not excluded either.
+    - `no gap shown`: the gap to people is not significant, but it may exceed the margin.
     - `at chance`: a `gap without head bias` or `no gap shown`, and accuracy and head choices equal chance.
 
     Args:

@@ -57,7 +57,7 @@ class FollowTarget:
 
 
 def sizes_in(folder: Path | None) -> Sizes:
-    """Return a function that reads the size of an image in a folder; it returns None if there is no such file.
+    """Return a function that reads the size of an image in a folder; it returns None for a missing file.
 
     The function raises InputError for a damaged image.
     """

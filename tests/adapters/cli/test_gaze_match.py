@@ -151,7 +151,7 @@ class TestJudge:
         assert done.returncode == 0, said(done)
         assert ways(tmp_path / "run") == {"letter": 4, "judge": 4, "no option": 4}
 
-    def test_a_provider_for_the_folder_of_a_run_is_an_error(self, out: Path) -> None:
+    def test_gaze_ask_with_a_provider_for_the_folder_of_a_run_fails(self, out: Path) -> None:
         check_error(match(out, "--provider", "openai"), "conflicting-options")
 
 

@@ -17,7 +17,7 @@ from tests.failures import codes
 THREE = ("--objects", "red ball+blue box+green bottle")
 
 
-def test_a_drawn_design_has_every_combination_with_pictures_positions_and_faces(tmp_path: Path) -> None:
+def test_gaze_stimuli_draws_every_combination_with_pictures_positions_and_faces(tmp_path: Path) -> None:
     words = (*THREE, "--views", "left,front", "--proximities", "2", "--conditions", "congruent,incongruent")
     done = good("gaze", "stimuli", "--out", tmp_path / "out", *words, "--size", "32")
     stimuli = read_stimuli(tmp_path / "out")
@@ -35,7 +35,7 @@ def test_a_drawn_design_has_every_combination_with_pictures_positions_and_faces(
     check_error(here("gaze", "stimuli", "--out", tmp_path / "out"), "output-exists")
 
 
-def test_a_list_without_pictures_may_name_any_objects_and_marks_attention_checks(tmp_path: Path) -> None:
+def test_gaze_stimuli_without_pictures_accepts_any_objects_and_marks_attention_checks(tmp_path: Path) -> None:
     sets = ("--objects", "cup+keys", "--objects", "pen+mug+book", "--checks", "4", "--no-pictures")
     good("gaze", "stimuli", "--out", tmp_path / "out", *sets)
     stimuli = read_stimuli(tmp_path / "out")
@@ -56,7 +56,9 @@ def test_a_list_without_pictures_may_name_any_objects_and_marks_attention_checks
         (("--conditions", "neutral"), "unknown-name"),
     ],
 )
-def test_an_invalid_design_is_an_error_and_writes_nothing(tmp_path: Path, options: tuple[str, ...], code: str) -> None:
+def test_gaze_stimuli_with_an_invalid_design_fails_and_writes_nothing(
+    tmp_path: Path, options: tuple[str, ...], code: str
+) -> None:
     check_error(here("gaze", "stimuli", "--out", tmp_path / "out", *options), code)
     assert not (tmp_path / "out").exists()
 

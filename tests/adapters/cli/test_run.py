@@ -590,6 +590,13 @@ def test_parse_of_a_run_with_an_option_for_files_is_an_error(option: str, tmp_pa
 
 @pytest.mark.parametrize(("missing", "given"), [("--out", "--scenes"), ("--scenes", "--out")])
 def test_parse_of_a_table_without_scenes_or_output_is_an_error(missing: str, given: str, tmp_path: Path) -> None:
+    (tmp_path / "replies.csv").write_text("image,reply\n1,D5\n")
     done = here("parse", tmp_path / "replies.csv", given, "a.jsonl")
     assert (done.returncode, codes(done.stderr)) == (2, ["missing-option"])
     assert missing in done.stderr
+
+
+def test_parse_of_a_missing_file_names_it_before_missing_options(tmp_path: Path) -> None:
+    done = here("parse", tmp_path / "replies.csv")
+    assert (done.returncode, codes(done.stderr)) == (2, ["missing-file"])
+    assert "replies.csv" in done.stderr

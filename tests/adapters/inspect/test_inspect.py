@@ -337,7 +337,7 @@ class TestImport:
         other["eval"].update(task="other/task")
         del incomplete["samples"][0]["metadata"]["scene"]
         for name, content, problem in (
-            ("no.eval", None, "no.eval: file: found no such file, expected a log of Inspect"),
+            ("no.eval", None, "no.eval: file: found no such file"),
             ("broken.eval", "PK nothing", "broken.eval: file: found "),
             ("broken.json", "{", "broken.json: file: found "),
             ("other.json", json.dumps(other), "task: found a log of the task 'other/task', expected"),

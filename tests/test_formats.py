@@ -160,7 +160,6 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
             raise AssertionError(f"nothing here writes {name}")
 
 
-@pytest.mark.docs
 def test_published_json_schemas_equal_those_generated_from_the_code() -> None:
     published = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.iterdir()}
     assert published == texts(), "run `make schemas`"

@@ -293,11 +293,9 @@ def bonus(
 def delete(
     study: Study,
     participant: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL", rich_help_panel="Input", help="Delete the participant who has this label in exports."
-        ),
+        str | None, typer.Argument(metavar="LABEL", help="Label of the participant, as in exports.")
     ] = None,
+    *,
     prolific: Annotated[
         str | None,
         typer.Option(metavar="PID", rich_help_panel="Input", help="Delete the participant with this Prolific ID."),
@@ -323,7 +321,7 @@ def delete(
 
     if [participant, prolific, pilot or None].count(None) != 2:
         raise OptionError(
-            "use exactly one of --participant and --prolific, for the data of one person, and --pilot, for all pilots",
+            "use exactly one of LABEL and --prolific, for the data of one person, and --pilot, for all pilots",
             code="conflicting-options",
         )
     if not yes:

@@ -60,7 +60,7 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "how-to/generation-models.md": {"a network": ("python -m venv export",)},
     "how-to/hub.md": {"a library; tests/gen/hub/test_clients.py runs it": ("from datasets",)},
-    "how-to/human-study.md": {"real participants": ("spotball study delete my-study --participant",)},
+    "how-to/human-study.md": {"real participants": ("spotball study delete my-study LABEL",)},
     "how-to/import-release.md": {"the published release": ("spotball import-release", "from spotball_core")},
     "how-to/inspect.md": {
         "a network; tests/adapters/inspect/test_inspect.py runs it": (

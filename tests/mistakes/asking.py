@@ -179,7 +179,7 @@ a study without answers | study export st --out o
     before study init data --out st --quiet | needs markdown_it PIL
 nobody to delete | study delete photos
     conflicting-options | exactly one of
-    --participant and --prolific, for the data of one person, and --pilot, for all pilots | use exactly one of
+    LABEL and --prolific, for the data of one person, and --pilot, for all pilots | use exactly one of
     file photos/a.txt x
 two groups to pay | study bonus photos --kept --all --out o.csv
     conflicting-options | cannot be combined | --kept and --all | Remove one of them | file photos/a.txt x

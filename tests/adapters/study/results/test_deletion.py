@@ -75,7 +75,7 @@ def test_delete_removes_all_bytes_of_one_participant_and_no_other_rows(study: Pa
         (person,) = [one.person for one in reader.identities() if one.participant == label]
         (number,) = [one.id for one in reader.participants() if one.participant == label]
         n = len(reader.events(number))
-    said = command("delete", study, "--yes", *(["--participant", label] if how == "label" else ["--prolific", person]))
+    said = command("delete", study, "--yes", *([label] if how == "label" else ["--prolific", person]))
     assert f"deleted {label}: {n} events, and their platform ID" in said
     assert held(study, theirs) == set()
     assert contents(study) == {who: rows for who, rows in before.items() if who != label}
@@ -102,9 +102,9 @@ def test_delete_removes_a_participant_with_only_a_platform_id(study: Path) -> No
 
 def test_delete_of_an_unknown_participant_or_without_a_study_is_an_error(study: Path, tmp_path: Path) -> None:
     before = contents(study)
-    for option in ("--participant", "--prolific"):
+    for named in (["nobody"], ["--prolific", "nobody"]):
         with raises(OptionError, "unknown-name"):
-            command("delete", study, option, "nobody", "--yes")
+            command("delete", study, *named, "--yes")
     assert contents(study) == before
     (tmp_path / "empty").mkdir()
     with raises(OptionError, "wrong-folder"):
@@ -115,7 +115,7 @@ def test_delete_of_an_unknown_participant_or_without_a_study_is_an_error(study: 
 @pytest.mark.parametrize(("typed", "status"), [("n\n", 1), ("\n", 1), ("", 2), ("y\n", 0)])
 def test_delete_asks_for_confirmation(study: Path, typed: str, status: int) -> None:
     before = contents(study)
-    done = CliRunner().invoke(app, ["delete", str(study), "--participant", "synthetic-0-1"], input=typed)
+    done = CliRunner().invoke(app, ["delete", str(study), "synthetic-0-1"], input=typed)
     if status == 2:
         assert isinstance(done.exception, OptionError)
         assert done.exception.code == "missing-option"
@@ -129,11 +129,11 @@ def test_delete_keeps_keyed_hashes_only_if_the_study_refuses_deleted_people(stud
         with reading(study) as reader:
             return [key for key in reader.meta() if key.startswith("deleted ")]
 
-    command("delete", study, "--participant", "synthetic-0-1", "--yes")
+    command("delete", study, "synthetic-0-1", "--yes")
     assert marks() == []
     theirs = traces(study, "synthetic-0-2")
     made.change(study, {"refuse_deleted = false": "refuse_deleted = true"})
-    command("delete", study, "--participant", "synthetic-0-2", "--yes")
+    command("delete", study, "synthetic-0-2", "--yes")
     # One for the Prolific ID, and one for the browser's token.
     assert len(set(marks())) == 2
     assert held(study, theirs) == set()
@@ -142,7 +142,7 @@ def test_delete_keeps_keyed_hashes_only_if_the_study_refuses_deleted_people(stud
 def test_delete_while_the_server_runs_is_a_one_line_error(study: Path) -> None:
     before = contents(study)
     with made.serving(study):
-        done = spotball("study", "delete", study, "--participant", "synthetic-0-1", "--yes")
+        done = spotball("study", "delete", study, "synthetic-0-1", "--yes")
         assert (done.returncode, codes(done.stderr)) == (2, ["in-use"])
         assert done.stderr.count("\n") == 1
     assert contents(study) == before

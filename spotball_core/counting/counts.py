@@ -93,7 +93,7 @@ class Counts:
         keys = [*KEYS, *(["participant"] if "participant" in table.columns else [])]
         try:
             table = table.select(
-                *(pl.col(key).cast(pl.String) for key in keys),
+                *(pl.col(key) if table.schema[key] == pl.Categorical else pl.col(key).cast(pl.String) for key in keys),
                 pl.col("cell").cast(pl.Int64),
                 pl.col("n").cast(pl.Float64),
                 (pl.col("parts") if "parts" in table.columns else pl.lit(0)).cast(pl.Int64).alias("parts"),
@@ -141,7 +141,8 @@ class Counts:
             )
         whole = pl.col("n").floor()
         # Numbers in the order of the texts are faster to group and sort, and need less memory.
-        numbered = [pl.col(key).cast(pl.Enum(table[key].unique().drop_nulls().sort())) for key in keys]
+        texts = {key: table[key].unique().drop_nulls().cast(pl.String).sort() for key in keys}
+        numbered = [pl.col(key).cast(pl.Enum(text)) for key, text in texts.items()]
         table = (
             table.with_columns(
                 *numbered,
@@ -204,6 +205,8 @@ class Counts:
                 "without",
                 code="incompatible-data",
             )
+        if len(parts) == 1:
+            return parts[0]
         ((rows, cols),) = shapes
         total = cls.of(pl.concat(part.table for part in parts), rows=rows, cols=cols)
         return replace(

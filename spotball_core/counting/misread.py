@@ -186,13 +186,14 @@ def _examples(reader: Reader, sign: Sign) -> pl.DataFrame:
     elif sign.name in ("shares", "percent"):
         rows = rows.filter(point)
     else:
-        shown = shown_by_cells(reader.grouped_rows.columns, reader.grid)
+        shown = shown_by_cells(columns, reader.grid)
         shown |= dict.fromkeys(("line", "swapped", "from 0"), shown["numbers"])
         shown |= {"all from 0": shown["zero"], "some indices": shown["index"]}
         shown |= {"only replies": shown["reply"], "none readable": shown["other"]}
         shown["unparsed"] = shown["other"] | shown["nothing"]
         spelled = [column for column in ("cell", "row", "col") if column in columns]
-        groups = reader.grouped_rows.filter(pl.col("_source") == sign.source, shown[sign.name])
+        shows = (pl.col("_source") == sign.source) & shown[sign.name]
+        groups = pl.concat(part.filter(shows) for part in reader.groups())
         by = [*UNIT, "sport", "image", *spelled]
         # A column that has numbers in one file and text in another is text in the groups.
         rows = rows.with_columns(pl.col(column).cast(groups.schema[column]) for column in spelled)

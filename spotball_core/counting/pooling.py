@@ -49,7 +49,7 @@ def given_by(groups: pl.DataFrame, *keys: str) -> pl.DataFrame:
     import polars as pl
 
     people = pl.col("people") if "people" in groups.columns else pl.col("kind") == "human"
-    sums = samples.summed() if "samples" in groups.columns else {"samples": pl.lit(0)}
+    sums = samples.summed() if "hashes" in groups.columns else {"samples": pl.lit(0)}
     return groups.group_by(keys).agg(
         n=pl.col("n").sum(), **sums, nameless=pl.col("nameless").any(), people=people.any()
     )

@@ -8,7 +8,7 @@ the few distinct spellings of the answers. If there is an error, the rows are re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = ("human", "model", "baseline")
+
+GROUPS_AT_ONCE = 250_000
+"""Number of groups of equal rows whose keys are filled in at a time, which limits the memory."""
 
 
 def read_counts(
@@ -147,11 +150,11 @@ class Reader:
     """Read and count sources; `counts` raises InputError with the problems of all sources.
 
     Attributes:
-        grouped_rows: the grouped rows, by source and with all keys filled in; available after counting.
+        given: one row for each source, respondent, prompt and image (see `pooling.given_by`); available after counting.
         sums: the sums of `signs` that show whether sources were misread; available after counting.
     """
 
-    grouped_rows: pl.DataFrame
+    given: pl.DataFrame
     sums: pl.DataFrame
 
     def __init__(
@@ -190,48 +193,46 @@ class Reader:
         import polars as pl
 
         # Read one source after the other, because parts of all sources together would fill the memory.
-        groups = [in_parts(source, self.keys, self._collected) for source in self.sources]
-        of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(groups)]
+        grouped = [in_parts(source, self.keys, self._collected) for source in self.sources]
+        of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(grouped)]
         spelt = pl.concat(of, how="diagonal_relaxed")
-        ids = spelt["image"].str.strip_chars().drop_nulls()
-        unknown = ids.filter(~ids.is_in(self.images.implode())).unique()
+        del grouped, of
+        ids = spelt["image"].str.strip_chars().drop_nulls().unique()
+        unknown = ids.filter(~ids.is_in(self.images.implode()))
         self.aliases = known_as(unknown, self.known) if len(unknown) else {}
-        self.grouped_rows = self.identified(spelt.lazy().with_columns(nameless=nameless(spelt.columns))).collect()
-        self.grouped_rows = self.located(self.grouped_rows)
-        frames: dict[str, pl.DataFrame] = {}
-        forms = ("point", "spread")
-        with_points, with_spread = (self.grouped_rows.filter(form)["_source"].unique().sort() for form in forms)
+        self._spelt = spelt.with_columns(nameless=nameless(spelt.columns))
+        parts: list[pl.DataFrame] = []
+        faults: list[pl.DataFrame] = []
+        given, sums, wrong = [], [], False
+        for groups in self.groups():
+            given.append(given_by(groups, *self._given_keys))
+            sums.append(self._sums_of(groups))
+            cells = groups.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
+            counted = cells.with_columns(_problem=self._problem(cells)).collect()
+            wrong = wrong or counted["_problem"].is_not_null().any()
+            parts.append(self._to_count(counted.with_columns(cell="_index")))
+        self.given = given_by(pl.concat(given), *self._given_keys)
+        with_points, with_spread = (self._spelt.filter(form)["_source"].unique().sort() for form in ("point", "spread"))
         if len(with_points):
             points = self.identified(self.rows_of(with_points).filter(is_point(self.columns)))
             points = points.with_columns(cell=cell_at(self.grid), _problem=self._problem(points))
-            sums = signs.point_sums()
-            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len(), **sums)
-            frames["points"] = self._collected(points)
+            points = points.group_by("_source", *self.keys, "cell", "_problem").agg(n=pl.len(), **signs.point_sums())
+            counted = self._collected(points)
+            wrong = wrong or counted["_problem"].is_not_null().any()
+            sums.append(signs.of_points(counted.rename({"cell": "_index"}), self.grid))
+            parts.append(self._to_count(counted))
         for index in with_spread:
             spread_rows = self.sources[index].frame.filter(pl.col("probabilities").is_not_null())
             spread_rows = spread_rows.with_columns(_source=pl.lit(index, pl.UInt32), _spread=pl.lit(True))
-            frames[f"spread {index}"] = self._collected(self.identified(spread_rows))
-
-        named = self.grouped_rows.lazy().with_columns(pl.col("n") - pl.col("apart")).filter(pl.col("n") > 0)
-        cells = named.with_columns(_problem=self._problem(named)).collect()
-        parts, faults = [cells.with_columns(cell="_index")], []
-        for name, frame in frames.items():
-            if name == "points":
-                parts.append(frame)
-            else:
-                lazy = frame.lazy()
-                frame = lazy.with_columns(_problem=self._problem(lazy)).collect()
-                good, bad = spread(frame, self.grid)
-                parts.append(good)
-                faults.append(bad.select("_source", "_record", "code", "field", "found", "expected"))
-        wrong = any(part["_problem"].is_not_null().any() for part in parts) or any(len(fault) for fault in faults)
+            rows = self._collected(self.identified(spread_rows)).lazy()
+            good, bad = spread(rows.with_columns(_problem=self._problem(rows)).collect(), self.grid)
+            wrong = wrong or good["_problem"].is_not_null().any() or len(bad) > 0
+            parts.append(self._to_count(good))
+            faults.append(bad.select("_source", "_record", "code", "field", "found", "expected"))
         if wrong or ("sample" in self.columns and self._repeats()):
             raise self._explained(faults)
-        parts = [
-            part.select("_source", *self.keys, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
-            for part in parts
-        ]
         table = pl.concat(parts)
+        del parts
         answered = set(table["_source"].unique())
         if silent := [source.name for index, source in enumerate(self.sources) if index not in answered]:
             raise InputError(
@@ -239,19 +240,36 @@ class Reader:
             )
         if len(table.select("respondent", "kind").unique()) > table["respondent"].n_unique():
             raise self._explained([])
-        self.sums = self._summed(frames.get("points"))
+        self.sums = signs.added(sums)
         return Counts.of(table.drop("_source"), rows=self.grid.rows, cols=self.grid.cols)
 
-    def _summed(self, points: pl.DataFrame | None) -> pl.DataFrame:
-        """Return the sums of `signs` that show whether sources were misread."""
+    def groups(self) -> Iterator[pl.DataFrame]:
+        """Yield the groups of equal rows (see `one_pass.grouped`) in parts of limited size; call it after counting.
+
+        All keys are filled in. The position of each cell is added, see `spotball_core.io.cells.located`.
+        """
+        for start in range(0, max(len(self._spelt), 1), GROUPS_AT_ONCE):
+            part = self._spelt.slice(start, GROUPS_AT_ONCE).lazy()
+            yield located(self.identified(part).collect(), self.grid, self.options.get("first_index"))
+
+    def _sums_of(self, groups: pl.DataFrame) -> pl.DataFrame:
+        """Return the sums of `signs` over the answers that name cells."""
         import polars as pl
 
         renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.aliases else pl.lit(0)
-        cells = self.grouped_rows.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
-        tables = [signs.of_cells(cells, self.known, self.grid)]
-        if points is not None:
-            tables.append(signs.of_points(points.rename({"cell": "_index"}), self.grid))
-        return signs.added(tables)
+        cells = groups.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
+        return signs.of_cells(cells, self.known, self.grid)
+
+    def _to_count(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return only the columns that are counted. Categories need much less memory than text."""
+        import polars as pl
+
+        categories = (pl.col(key).cast(pl.Categorical) for key in self.keys)
+        return rows.select("_source", *categories, pl.col("cell").cast(pl.Int64), pl.col("n").cast(pl.Float64))
+
+    @property
+    def _given_keys(self) -> tuple[str, ...]:
+        return ("_source", *samples.GIVEN, *self.keys[len(KEYS) :])
 
     def warnings(self) -> tuple[Problem, ...]:
         """Return warnings about sources that may have been misread; call it after counting."""
@@ -260,13 +278,11 @@ class Reader:
     def check_independent(self) -> None:
         """Raise InputError if a respondent's answers come from independent sources; call it after counting."""
         if len(self.sources) > 1:
-            check_independent(
-                self.grouped_rows, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some)))
-            )
+            check_independent(self.given, self.sources, lambda some: self._named(samples.numbered(self.rows_of(some))))
 
     def across(self) -> pl.DataFrame:
         """Return the second result of `read_part`."""
-        return given_by(self.grouped_rows, *samples.GIVEN, *self.keys[len(KEYS) :])
+        return given_by(self.given, *self._given_keys[1:])
 
     def rows_of(self, indices: Iterable[int]) -> pl.LazyFrame:
         """Return the rows of the sources with the given indices.
@@ -303,10 +319,6 @@ class Reader:
         rows = self._named(rows).join(self.scenes, on=["sport", "image"], how="left", maintain_order="left")
         has_points = "x" in rows.collect_schema()
         return rows.with_columns(**in_pixels(self.options.get("point_scale"))) if has_points else rows
-
-    def located(self, answers: pl.DataFrame) -> pl.DataFrame:
-        """Return answers with the positions of their cells, see `spotball_core.io.cells.located`."""
-        return located(answers, self.grid, self.options.get("first_index"))
 
     def _named(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return rows with all keys filled in."""
@@ -424,11 +436,11 @@ class Reader:
 
     def _repeats(self) -> bool:
         """Return whether a sample occurs twice, or has a number that is not an integer of at least 1."""
-        keys = [key for key in samples.identity(self.columns) if key in self.grouped_rows.columns]
-        unsure = samples.out_of_order(self.grouped_rows, keys)
+        keys = [key for key in samples.identity(self.columns) if key in self.given.columns]
+        unsure = samples.out_of_order(self.given, keys)
         if unsure.is_empty():
             return False
-        rows = self.grouped_rows.join(unsure, on=keys, how="semi", nulls_equal=True)
+        rows = self.given.join(unsure, on=keys, how="semi", nulls_equal=True)
         sources = rows["_source"].unique(maintain_order=True)
         return not samples.repeated(self._named(samples.numbered(self.rows_of(sources)))).is_empty()
 

@@ -151,7 +151,7 @@ def _read(sources: Sequence[Source], scenes: Sequence[Scene], **options: Unpack[
 
     from spotball_core.counting.one_pass import is_point
     from spotball_core.counting.responses import Reader
-    from spotball_core.io.cells import cell_at
+    from spotball_core.io.cells import cell_at, located
 
     reader = Reader(sources, scenes, participants=True, **options)
     reader.counts()  # This raises the errors that scoring would raise.
@@ -163,7 +163,7 @@ def _read(sources: Sequence[Source], scenes: Sequence[Scene], **options: Unpack[
     rows = rows.with_columns(pl.lit(None, pl.String).alias(column) for column in absent)
     words = pl.col(COLUMN).str.strip_chars()
     table = rows.with_columns(words=pl.when(words != "").then(words)).collect()
-    cell = reader.located(table)["_index"]
+    cell = located(table, reader.grid, options.get("first_index"))["_index"]
     if "_at" in table.columns:
         cell = table.select(pl.coalesce(pl.col("_at"), cell)).to_series()
     table = table.with_columns(cell=cell.cast(pl.Int64), spread=pl.col("_spread"))

@@ -211,11 +211,6 @@ class TestNames:
         path = WRITERS[format](tmp_path / f"{name}{format}", [D5])
         assert as_dict(read_counts(path, KNOWN)) == {("soccer", "2", name, "model", "base", 34): 1.0}
 
-    def test_read_counts_accepts_a_relative_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        write_csv(tmp_path / "a.csv", [D5])
-        monkeypatch.chdir(tmp_path)
-        assert cells(read_counts("a.csv", KNOWN)) == {34: 1.0}
-
     def test_read_counts_with_participants_counts_each_participant_separately(self) -> None:
         rows = [D5 | {"sample": 1, "participant": participant} for participant in ("b", "a", None)]
         for format in FORMATS:

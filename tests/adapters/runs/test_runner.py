@@ -19,7 +19,7 @@ from spotball_adapters.prompts.picture import ScenePictures, encoded
 from spotball_adapters.providers.protocol import Answer, PermanentError, Request, Settings, TransientError
 from spotball_adapters.runs import runner as runner_module
 from spotball_adapters.runs.plan import SamplePlan
-from spotball_adapters.runs.runner import STORM, Runner, StormError
+from spotball_adapters.runs.runner import Runner
 from spotball_adapters.runs.store import STORE, ReplyStore
 from spotball_adapters.runs.writer import ReplyWriter
 from spotball_core.io.scenes import read_scenes
@@ -148,15 +148,6 @@ class TestFaults:
         assert not any("look" in key[2] for key in provider.asked if key[1] == "2")
         start(tmp_path, Tiny(), (BASE, 2), (CHAIN, 2))
         assert set(replies(tmp_path)) == expected((BASE, 2), (CHAIN, 2))
-
-    def test_many_consecutive_failures_end_the_run(self, tmp_path: Path) -> None:
-        runner = start(tmp_path, failing(99), (BASE, 50))
-        assert isinstance(runner.error, StormError)
-        assert runner.error.code == "too-many-failures"
-        assert str(STORM) in str(runner.error)
-        assert str(runner.error).endswith("busy 2")
-        assert runner.tally.requests <= 3 * (STORM + QUICK.concurrency)
-        assert replies(tmp_path) == {}
 
     def test_permanent_error_ends_the_run_and_stores_pending_replies(self, tmp_path: Path) -> None:
         provider = Tiny()

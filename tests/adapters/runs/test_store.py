@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter
 from spotball_core.errors import OptionError
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.run_process import query
-from tests.adapters.tiny import BASE, CHAIN
+from tests.adapters.tiny import CHAIN
 from tests.builders import scene
 from tests.failures import raises
 
@@ -133,21 +132,6 @@ class TestReplies:
         assert all("UNIQUE" in str(failure) for failure in told)
         assert store.texts("soccer", "1", "chain", [1, 7, 8]) == {(0, 1): "first"}
         assert store.tokens()[0] == 1
-
-    def test_replies_are_stored_separately_per_prompt(self, store: ReplyStore) -> None:
-        base = AnswerRecord(Ask(scene("1"), BASE, 0, (1,)), record("x").answer, "now", 0.1, 1, None)
-        write(store, base, record("y", samples=(1,)))
-        assert store.texts("soccer", "1", "base", [1]) == {(0, 1): "x"}
-        assert len(store.done()) == 2
-
-    def test_writer_calls_back_from_its_own_thread(self, store: ReplyStore) -> None:
-        threads = set()
-        session = store.start_session({}, {})
-        writer = ReplyWriter(store.path, session, lambda batch, failure: threads.add(threading.current_thread()))
-        writer.put(record("D5"))
-        writer.close()
-        assert len(threads) == 1
-        assert threading.main_thread() not in threads
 
     def test_peek_of_a_missing_folder_creates_nothing(self, tmp_path: Path) -> None:
         assert peek(tmp_path / "run") == ({}, {})

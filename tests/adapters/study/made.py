@@ -8,9 +8,11 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +67,26 @@ def study(folder: Path, *, changes: Mapping[str, str] | None = None, **kwargs: A
     Its lists show all images, with one more image for practice. With `listed`, they show this number of images,
     drawn at random.
     """
-    sports = kwargs.get("sports", ("soccer",))
-    listed = kwargs.pop("listed", None)
-    out = folder / "study"
-    init_study(dataset(folder / "data", practice=listed is None, **kwargs), out, sports=sports, images=listed)
-    if listed is None:
-        images, checks = kwargs.get("images", 6), kwargs.get("checks", 2)
-        names = [str(number) for number in range(1, images + 1)]
-        rewrite(out / CONFIG, r"^images = .*$", f"images = {json.dumps(names)}")
-        rewrite(out / CONFIG, r"^practice = .*$", f'practice = ["{images + checks + 1}"]')
-    change(out, {**LENIENT, **(changes or {})})
-    return out
+    for name, content in _study_files(**kwargs).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    change(folder / "study", {**LENIENT, **(changes or {})})
+    return folder / "study"
+
+
+@cache
+def _study_files(*, listed: int | None = None, **kwargs: Any) -> Mapping[Path, bytes]:
+    """Return the files of a study and its dataset, which take long to draw."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = dataset(folder / "data", practice=listed is None, **kwargs)
+        init_study(data, folder / "study", sports=kwargs.get("sports", ("soccer",)), images=listed)
+        if listed is None:
+            images, checks = kwargs.get("images", 6), kwargs.get("checks", 2)
+            names = [str(number) for number in range(1, images + 1)]
+            rewrite(folder / "study" / CONFIG, r"^images = .*$", f"images = {json.dumps(names)}")
+            rewrite(folder / "study" / CONFIG, r"^practice = .*$", f'practice = ["{images + checks + 1}"]')
+        return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def choices(

@@ -38,12 +38,6 @@ class TestRay:
         assert math.hypot(x, z) == pytest.approx(hit.x, rel=1e-9)
         assert math.atan2(x, z) == pytest.approx(yaw, abs=1e-9)
 
-    @given(yaws, pitches)
-    def test_meets_table_returns_a_point_on_the_ray(self, yaw: float, pitch: float) -> None:
-        direction = Direction(yaw, pitch)
-        x, z = meets_table(direction)
-        assert np.cross([x, -geometry.TABLE, z], direction.vector) == pytest.approx([0, 0, 0], abs=1e-9)
-
     @given(xs, zs)
     def test_meets_table_of_the_direction_to_a_point_returns_that_point(self, x: float, z: float) -> None:
         assert meets_table(direction_to(x, z)) == pytest.approx((x, z), abs=1e-9)

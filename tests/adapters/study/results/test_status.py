@@ -88,13 +88,6 @@ def test_status_text_matches_the_json_and_fits_80_columns(study: Path, rule: str
     assert "--full" in said
 
 
-def test_status_full_prints_the_table_of_all_lists(study: Path) -> None:
-    code, said = status(study, "--full")
-    assert code == 0
-    (kept,) = [line.split() for line in said.splitlines() if line.split()[:1] == ["kept"]]
-    assert sum(map(int, kept[1:3])) == int(kept[3]) == 8
-
-
 def test_status_reports_parts_changed_after_the_first_participant(study: Path, tmp_path: Path) -> None:
     other = made.study(tmp_path, sports=("soccer", "volleyball"))
     for name in ("study.sqlite", "identities.sqlite"):

@@ -310,6 +310,7 @@ class TestBodies:
             {"language": "x" * 36},
             {"language": 5},
             {"touch": 1},
+            *({"key": key} for key in ("", "1", "AFD1D6B2-A153-4556-9817-D3ED6CE590D2", 5)),
         ],
         ids=str,
     )
@@ -317,25 +318,6 @@ class TestBodies:
         said = client.post("/api/start", json={**START, "prolific": None, **changes})
         assert said.status_code == 422
         assert not said.cookies
-
-    # These are only examples; the module `test_progress` tests all rules.
-    @pytest.mark.parametrize(
-        ("kind", "trial", "value"),
-        [
-            ("click", 0, {**middle(1, 1), "row": 7}),
-            ("click", 1, middle(1, 1)),
-            ("answer", 0, {"cells": [[1, 1]] * 3}),
-            ("choice", 0, {"option": 0}),
-            ("stage", None, {"stage": "practice"}),
-        ],
-    )
-    def test_event_against_the_rules_of_the_study_is_rejected_and_not_stored(
-        self, steady: Person, kind: str, trial: int | None, value: Json
-    ) -> None:
-        seq = steady.state["seq"]
-        said = steady.send(kind, trial, **value)
-        assert (said.status_code, said.json()["seq"]) == (422, seq)
-        assert steady.reload()["seq"] == seq
 
 
 class TestOtherSites:

@@ -105,14 +105,6 @@ def photo(name: str, **more: object) -> Stimulus:
     return Stimulus.model_validate({"stimulus_id": name, **fields})
 
 
-def test_dealt_balances_conditions_in_an_example_made_by_hand() -> None:
-    # Four natural and two congruent photos make two lists, each of two natural and one congruent photo.
-    photos = [photo(name) for name in "abcd"] + [photo(name, head_target="pen") for name in "yz"]
-    first, second = dealt(photos, 3)
-    assert sorted(first + second) == sorted("abcdyz")
-    assert [len(set(one) & set("yz")) for one in (first, second)] == [1, 1]
-
-
 @given(st.lists(st.sampled_from(DESIGN), min_size=1, max_size=120, unique=True), st.integers(1, 50), st.integers(0, 9))
 def test_dealt_uses_each_photo_once_and_balances_all_kinds_of_photos_over_lists(
     photos: list[Stimulus], per_list: int, seed: int

@@ -12,6 +12,7 @@ from spotball_core.metrics.metric import (
     Pooled,
     Statistic,
     Sums,
+    metric,
 )
 from spotball_core.metrics.sampling import SharedDraws
 
@@ -28,4 +29,5 @@ __all__ = [
     "SharedDraws",
     "Statistic",
     "Sums",
+    "metric",
 ]

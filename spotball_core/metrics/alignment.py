@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, overload
 
 import numpy as np
 
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.grid import MOST_DENSE, Grid
-from spotball_core.metrics.inputs import Guesses, ImageGuesses, grid_for, pair_of, ratio, unwrap
+from spotball_core.metrics.inputs import Guesses, grid_for, pair_of, ratio, unwrap
+from spotball_core.metrics.matched import DISTANCE, matched
+from spotball_core.metrics.metric import Unit, metric
 from spotball_core.metrics.transport import (
     MOST_COUNTED,
     MOST_MOVED,
@@ -26,8 +27,6 @@ from spotball_core.metrics.transport import (
 )
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
-Unit = Literal["px", "cell", "diagonal"]
-
 _NOISE = 1e-15
 """Differences in probability up to this size are rounding errors of the normalization, not mass."""
 
@@ -35,23 +34,18 @@ _CLOSE = 1e-3
 """Limit of the total absolute difference below which distributions are subtracted exactly, to avoid rounding errors."""
 
 
-@overload
-def wasserstein(
-    guesses: ImageGuesses,
-    reference: ImageGuesses,
-    *,
-    unit: Unit = ...,
-    grid: Grid | None = ...,
-    threads: int | None = ...,
-) -> float: ...
-
-
-@overload
-def wasserstein(
-    guesses: Guesses, reference: Guesses, *, unit: Unit = ..., grid: Grid | None = ..., threads: int | None = ...
-) -> FloatArray: ...
-
-
+@metric(
+    title="Wasserstein distance",
+    symbol="W",
+    unit="px",
+    direction="lower",
+    equation="3",
+    needs=("reference",),
+    family="alignment",
+    by_size=True,
+    unit_option="wasserstein_unit",
+    options=lambda data: {"unit": data.options.wasserstein_unit, "grid": data.grid},
+)
 def wasserstein(
     guesses: Guesses,
     reference: Guesses,
@@ -59,7 +53,7 @@ def wasserstein(
     unit: Unit = "px",
     grid: Grid | None = None,
     threads: int | None = None,
-) -> float | FloatArray:
+) -> FloatArray:
     r"""Compute the exact two-dimensional Wasserstein distance between two distributions over the cells (eq. 3).
 
     $$W(P, Q) = \min_{\gamma \ge 0} \sum_{j,k} \gamma_{jk} D_{jk}
@@ -70,8 +64,7 @@ def wasserstein(
     identical result.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
         reference: the distribution to compare with, in the same forms; the leading axes of arrays broadcast.
         unit: "px" for pixels between cell centers, "cell" for distances in rows and columns, "diagonal" for shares of
             the image's diagonal.
@@ -110,15 +103,37 @@ def wasserstein(
     return unwrap(out)
 
 
-@overload
-def wasserstein_1d(guesses: ImageGuesses, reference: ImageGuesses, *, grid: Grid | None = ...) -> float: ...
+wasserstein_matched = matched(wasserstein, by=DISTANCE, symbol="Ŵ")
+r"""Estimate the mean of `wasserstein` over images, independent of both sides' numbers of responses.
+
+The distance between counted distributions is too large: two samples of the same people have a distance of 18 px if
+each has 150 responses per image, and of 48 px if one has 10 and the other 150. The mean over images is corrected by
+
+$$\hat W^2 = W_n^2 - \frac{W_{n/2}^2 - W_n^2}{\rho - 1}$$
+
+with W(n/2) the distance between random halves of both sides' responses. The ratio rho, about 2, is measured on the
+reference (`spotball_core.metrics.sampling`). The error depends on the spread of the guesses, the number of responses
+and the distance. It is a few pixels for distances above 40 px and at least 20 responses per image, but can exceed the
+distance if that is short and guesses are widely spread; `docs/explanation/statistics.md` has tables.
+
+It takes the arguments of `wasserstein` for several images (arrays of shape (..., n_images, n_cells)), and `seed` and
+`draws`, the seed and the number of random splits into halves. The value is near 0, possibly below 0, for a respondent
+that answers like the reference. Images with fewer than 2 responses, or fewer than 4 of the reference, are excluded; NaN
+if no image remains.
+"""
 
 
-@overload
-def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = ...) -> FloatArray: ...
-
-
-def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="1D Wasserstein distance",
+    symbol="W1D",
+    unit="px",
+    direction="lower",
+    needs=("reference",),
+    family="alignment",
+    by_size=True,
+    options=lambda data: {"grid": data.grid},
+)
+def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = None) -> FloatArray:
     r"""Compute the mean of the one-dimensional Wasserstein distances of the columns and of the rows, in pixels.
 
     $$W_{1D} = \tfrac12 \Big(\sum_c |F_P(c) - F_Q(c)|\, w + \sum_r |G_P(r) - G_Q(r)|\, h\Big)$$
@@ -129,8 +144,7 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
     columns.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
         reference: the distribution to compare with, in the same forms; the leading axes of arrays broadcast.
         grid: the grid (default: the grid from the paper).
 
@@ -151,6 +165,13 @@ def wasserstein_1d(guesses: Guesses, reference: Guesses, *, grid: Grid | None = 
     along_x = np.abs(difference.sum(axis=-2).cumsum(axis=-1)).sum(axis=-1) * grid.cell_width
     along_y = np.abs(difference.sum(axis=-1).cumsum(axis=-1)).sum(axis=-1) * grid.cell_height
     return unwrap((along_x + along_y) / 2)
+
+
+wasserstein_1d_matched = matched(wasserstein_1d, by=DISTANCE, symbol="Ŵ1D")
+"""Estimate the mean of `wasserstein_1d` over images, independent of both sides' numbers of responses.
+
+Arguments and correction are those of `wasserstein_matched`, without `unit`.
+"""
 
 
 def cost_matrix(grid: Grid, unit: Unit) -> FloatArray:

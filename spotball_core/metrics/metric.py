@@ -1,5 +1,7 @@
 """Define the record of a metric: its name, its meaning, and the statistic that computes it.
 
+The decorator `metric` attaches the record to the function that computes the metric.
+
 A metric combines many images in two steps: each image adds some numbers, and a function converts their sum to the
 value. Resampling images, or selecting some of them, therefore only changes how often an image's numbers enter the sum.
 A metric uses one of four ways to combine images: `MeanOverImages`, `MeanOverResponses`, `Pooled` or `Sums`. Other
@@ -9,14 +11,23 @@ modules treat all four alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
 from spotball_core.grid import Grid
-from spotball_core.metrics.alignment import Unit
-from spotball_core.metrics.inputs import AnyArray, ratio
+from spotball_core.metrics.inputs import (
+    AnyArray,
+    Guesses,
+    ImageGuesses,
+    ImagePlayers,
+    ImageSetGuesses,
+    ImageTruth,
+    Players,
+    Truth,
+    ratio,
+)
 from spotball_core.metrics.sampling import DRAWS, Seed, SharedDraws
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
@@ -26,6 +37,7 @@ if TYPE_CHECKING:
 Family = Literal["task", "alignment", "strategy", "scoring rules"]
 Over = Literal["images", "responses", "pool"]
 Needs = Literal["truth", "reference", "players"]
+Unit = Literal["px", "cell", "diagonal"]
 Combine = Callable[[FloatArray], FloatArray]
 
 _AT_ONCE = 1000
@@ -230,11 +242,7 @@ class MeanOverImages:
     """
 
     values: Callable[[MetricInput], FloatArray]
-
-    @property
-    def over(self) -> Over:
-        """The unit that the value averages over."""
-        return "images"
+    over: Over = field(default="images", init=False)
 
     def statistic(self, data: MetricInput) -> Statistic:
         """Compute the numbers that each image adds to the metric's sums."""
@@ -253,11 +261,7 @@ class MeanOverResponses:
 
     values: Callable[[MetricInput], FloatArray]
     counts_unparsed: bool = False
-
-    @property
-    def over(self) -> Over:
-        """The unit that the value averages over."""
-        return "responses"
+    over: Over = field(default="responses", init=False)
 
     def statistic(self, data: MetricInput) -> Statistic:
         """Compute the numbers that each image adds to the metric's sums."""
@@ -275,11 +279,7 @@ class Pooled:
     """
 
     function: Callable[[MetricInput], Callable[[FloatArray, FloatArray], FloatArray]]
-
-    @property
-    def over(self) -> Over:
-        """The unit that the value averages over."""
-        return "pool"
+    over: Over = field(default="pool", init=False)
 
     def statistic(self, data: MetricInput) -> Statistic:
         """Compute the numbers that each image adds to the metric's sums."""
@@ -427,3 +427,98 @@ class Metric:
             return title
         name, comma, version = title.partition(",")
         return f"{name} to {getattr(policy, 'reference', None) or 'the reference'}{comma}{version}"
+
+
+# Metrics by their arguments: a metric of one image is a float, a metric of several images an array -------------------
+
+P = ParamSpec("P")
+
+
+class OfGuesses(Protocol[P]):
+    """A metric of guesses alone."""
+
+    @overload
+    def __call__(self, guesses: ImageGuesses, *args: P.args, **kwargs: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, guesses: Guesses, *args: P.args, **kwargs: P.kwargs) -> FloatArray: ...
+
+
+class OfTruth(Protocol[P]):
+    """A metric of guesses and the ground truth."""
+
+    @overload
+    def __call__(self, guesses: ImageGuesses, truth: ImageTruth, *args: P.args, **kwargs: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, guesses: Guesses, truth: Truth, *args: P.args, **kwargs: P.kwargs) -> FloatArray: ...
+
+
+class OfReference(Protocol[P]):
+    """A metric of guesses and a reference."""
+
+    @overload
+    def __call__(self, guesses: ImageGuesses, reference: ImageGuesses, *args: P.args, **kwargs: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, guesses: Guesses, reference: Guesses, *args: P.args, **kwargs: P.kwargs) -> FloatArray: ...
+
+
+class OfSets(Protocol):
+    """A metric of guesses and a reference that is one number for a set of images."""
+
+    @overload
+    def __call__(self, guesses: ImageSetGuesses, reference: ImageSetGuesses, **options: Any) -> float: ...
+    @overload
+    def __call__(self, guesses: Guesses, reference: Guesses, **options: Any) -> FloatArray: ...
+
+
+class OfPlayers(Protocol[P]):
+    """A metric of guesses and players."""
+
+    @overload
+    def __call__(self, guesses: ImageGuesses, players: ImagePlayers, *args: P.args, **kwargs: P.kwargs) -> float: ...
+    @overload
+    def __call__(self, guesses: Guesses, players: Players, *args: P.args, **kwargs: P.kwargs) -> FloatArray: ...
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Decorator(Protocol):
+    @overload
+    def __call__(self, function: Callable[Concatenate[Guesses, Truth, P], FloatArray], /) -> OfTruth[P]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Guesses, Guesses, P], FloatArray], /) -> OfReference[P]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Guesses, Players, P], FloatArray], /) -> OfPlayers[P]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Guesses, P], FloatArray], /) -> OfGuesses[P]: ...
+    @overload
+    def __call__(self, function: Function, /) -> Function: ...
+
+
+def metric(
+    *,
+    over: Callable[[Callable[[MetricInput], FloatArray]], Aggregate] = MeanOverImages,
+    options: Callable[[MetricInput], dict[str, Any]] = lambda data: {},
+    **record: Any,
+) -> _Decorator:
+    """Make a function a metric: return a decorator that sets the function's attribute `metric` to its `Metric`.
+
+    Args:
+        over: `MeanOverImages` or `MeanOverResponses`: how images are combined. The value of an image is the function of
+            its guesses, the data that the metric needs, and the options.
+        options: the function's keyword arguments for an input.
+        record: the other attributes of `Metric`. Defaults: `key` is the function's name, `equation` is None, `needs` is
+            empty, and `aggregate` follows from `over` and `options`.
+    """
+
+    def decorate(function: Any) -> Any:
+        def values(data: MetricInput) -> FloatArray:
+            of_images: FloatArray = function(data.mass, *(getattr(data, need) for need in needs), **options(data))
+            return of_images
+
+        needs = record.get("needs", ())
+        defaults = {"key": function.__name__, "equation": None, "needs": needs, "aggregate": over(values)}
+        function.metric = Metric(**(defaults | record), function=function)
+        return function
+
+    return decorate

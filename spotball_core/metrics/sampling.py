@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from spotball_core.errors import OptionError
 from spotball_core.metrics.inputs import check_cells, ratio
 from spotball_core.typing import BoolArray, FloatArray, IntArray
 
@@ -94,7 +95,9 @@ def drawn_once(
     seed: Seed,
     draws: int,
 ) -> Iterable[Drawn]:
-    """Return the result of `draw`, from the cache `shared` if one is given."""
+    """Return the result of `draw`, from the cache `shared` if one is given; raise OptionError for draws below 1."""
+    if draws < 1:
+        raise OptionError(f"found {draws}, expected at least 1", field="draws")
     if shared is None:
         return draw(*arrays, seed=seed, draws=draws)
     return shared.of(draw, *arrays, seed=seed, draws=draws)
@@ -366,8 +369,8 @@ def distance_sums(
     mass: FloatArray,
     reference: FloatArray,
     *,
-    seed: Seed,
-    draws: int,
+    seed: Seed = 0,
+    draws: int = DRAWS,
     shared: SharedDraws | None = None,
     name: object = None,
 ) -> FloatArray:

@@ -6,8 +6,6 @@ better. Arrays have the cells on the last axis, and guesses are counts or probab
 
 from __future__ import annotations
 
-from typing import overload
-
 import numpy as np
 
 from spotball_core.errors import OptionError
@@ -15,30 +13,28 @@ from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import (
     AnyArray,
     Guesses,
-    ImageGuesses,
-    ImageTruth,
     Truth,
     arguments,
     ratio,
     unwrap,
     where_known,
 )
+from spotball_core.metrics.matched import EXTRAPOLATED, FEW, matched
+from spotball_core.metrics.metric import metric
 from spotball_core.typing import BoolArray, FloatArray
 
 
-@overload
-def log_score(
-    guesses: ImageGuesses, truth: ImageTruth, *, smoothing: float = ..., grid: Grid | None = ...
-) -> float: ...
-
-
-@overload
-def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = ..., grid: Grid | None = ...) -> FloatArray: ...
-
-
-def log_score(
-    guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None
-) -> float | FloatArray:
+@metric(
+    title="Log score",
+    symbol="LS",
+    unit="nats",
+    direction="lower",
+    needs=("truth",),
+    family="scoring rules",
+    by_size=True,
+    options=lambda data: {"smoothing": data.options.log_smoothing},
+)
+def log_score(guesses: Guesses, truth: Truth, *, smoothing: float = 0.01, grid: Grid | None = None) -> FloatArray:
     r"""Compute the negative log of the probability that the guesses give to the ball's cells, in nats.
 
     $$-\log \sum_{g \in \mathcal{G}} \big[(1 - \varepsilon)\, p_g + \varepsilon / n\big]$$
@@ -48,10 +44,8 @@ def log_score(
     not on the number of answers.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         smoothing: weight of the uniform distribution, in (0, 1].
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -77,24 +71,32 @@ def log_score(
     return where_known(-np.log(np.where(known, np.minimum(probability, 1.0), 1.0)) + 0.0, known)
 
 
-@overload
-def brier_score(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+log_score_matched = matched(log_score, by=FEW)
+"""Compute `log_score` from 8 random responses per image, independent of the number of responses.
+
+Arguments: those of `log_score`, and `seed` and `draws` of the random draws. NaN with fewer than 8
+responses.
+"""
 
 
-@overload
-def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
-
-
-def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="Brier score",
+    symbol="BS",
+    unit="none",
+    direction="lower",
+    needs=("truth",),
+    family="scoring rules",
+    highest=2.0,
+    by_size=True,
+)
+def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
     r"""Compute the squared distance between the guesses' probabilities and the ball's: $\sum_j (p_j - q_j)^2$.
 
     It ignores distance: a guess one cell off costs as much as one across the image (unlike in `energy_score`).
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
     Returns:
@@ -113,15 +115,25 @@ def brier_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> 
     return unwrap(((_shares(given.mass) - _shares(given.truth)) ** 2).sum(axis=-1))
 
 
-@overload
-def energy_score(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
+brier_score_matched = matched(brier_score, by=EXTRAPOLATED)
+"""Estimate `brier_score` of each image, independent of the number of responses.
+
+Arguments: those of `brier_score`, and `seed` and `draws` of the random splits into halves. NaN with fewer than 2
+responses.
+"""
 
 
-@overload
-def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
-
-
-def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="Energy score",
+    symbol="ES",
+    unit="px",
+    direction="lower",
+    needs=("truth",),
+    family="scoring rules",
+    by_size=True,
+    options=lambda data: {"grid": data.grid},
+)
+def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
     r"""Compute the mean distance of guesses to the ball minus half their mean distance to each other, in pixels.
 
     $$E\lVert X - Y \rVert - \tfrac12 E\lVert X - X' \rVert$$
@@ -130,10 +142,8 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
     near the ball and an honest spread under uncertainty (Gneiting and Raftery 2007, section 4.2).
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -148,6 +158,14 @@ def energy_score(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) ->
         16.0
     """
     return arguments(guesses, truth, grid, in_pixels=True).each(_energy)
+
+
+energy_score_matched = matched(energy_score, by=EXTRAPOLATED)
+"""Estimate `energy_score` of each image, independent of the number of responses.
+
+Arguments: those of `energy_score`, and `seed` and `draws` of the random splits into halves. NaN with fewer than 2
+responses.
+"""
 
 
 def _energy(mass: FloatArray, mask: BoolArray, grid: Grid) -> FloatArray:

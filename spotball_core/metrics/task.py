@@ -6,6 +6,7 @@ centers. `spotball_core.metrics.inputs` describes the other forms of each argume
 
 from __future__ import annotations
 
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -25,6 +26,8 @@ from spotball_core.metrics.inputs import (
     share,
     where_known,
 )
+from spotball_core.metrics.matched import FEW, matched
+from spotball_core.metrics.metric import MeanOverResponses, metric
 from spotball_core.typing import BoolArray, FloatArray
 
 
@@ -36,9 +39,19 @@ def accuracy(guesses: ImageGuesses, truth: ImageTruth, *, unparsed: float = ...,
 def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = ..., grid: Grid | None = ...) -> FloatArray: ...
 
 
-def accuracy(
-    guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None
-) -> float | FloatArray:
+@metric(
+    title="Accuracy",
+    symbol="Acc",
+    unit="share",
+    direction="higher",
+    equation="1",
+    needs=("truth",),
+    family="task",
+    highest=1.0,
+    over=partial(MeanOverResponses, counts_unparsed=True),
+    options=lambda data: {"unparsed": data.unparsed},
+)
+def accuracy(guesses: Guesses, truth: Truth, *, unparsed: ArrayLike = 0.0, grid: Grid | None = None) -> FloatArray:
     r"""Compute the share of answers that name a cell with the ball (eq. 1).
 
     $$\text{Accuracy} = \frac{1}{N} \sum_{i=1}^{N} \mathbb{1}[\hat{y}_i \in \mathcal{G}_i]$$
@@ -46,10 +59,8 @@ def accuracy(
     An unparsed answer counts as wrong: it is included in N.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         unparsed: number of unparsed answers that `guesses` does not include, shape (...).
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -73,15 +84,18 @@ def accuracy(
     return where_known(hits, given.truth.any(axis=-1))
 
 
-@overload
-def euclidean_error(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
-
-
-@overload
-def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
-
-
-def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="Euclidean error",
+    symbol="d",
+    unit="px",
+    direction="lower",
+    equation="2",
+    needs=("truth",),
+    family="task",
+    published_with_controls=True,
+    options=lambda data: {"grid": data.grid},
+)
+def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
     r"""Compute the mean distance from the guessed cells to the nearest ball cell (eq. 2), in pixels.
 
     $$d_i = \min_{g \in \mathcal{G}_i} \lVert c(\hat{y}_i) - c(g) \rVert_2$$
@@ -89,10 +103,8 @@ def euclidean_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None)
     Unparsed answers are excluded.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -116,15 +128,16 @@ def _mean_distance(mass: FloatArray, mask: BoolArray, grid: Grid) -> FloatArray:
     return where_known(share(mass, np.where(known[..., None], truth_distances(mask, grid), 0.0)), known)
 
 
-@overload
-def expected_error(guesses: ImageGuesses, truth: ImageTruth, *, grid: Grid | None = ...) -> float: ...
-
-
-@overload
-def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = ...) -> FloatArray: ...
-
-
-def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="Expected error",
+    symbol="E‖X-Y‖",
+    unit="px",
+    direction="lower",
+    needs=("truth",),
+    family="task",
+    options=lambda data: {"grid": data.grid},
+)
+def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) -> FloatArray:
     r"""Compute the mean distance from the guessed cells to all ball cells, in pixels: $E\lVert X - Y\rVert$.
 
     X is drawn from the guesses, Y uniformly from the ball's cells. For a ball that spans several cells,
@@ -132,10 +145,8 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     `energy_score`.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         grid: the grid (default: the scene's, else the paper's).
 
     Returns:
@@ -154,15 +165,18 @@ def expected_error(guesses: Guesses, truth: Truth, *, grid: Grid | None = None) 
     )
 
 
-@overload
-def top_k_accuracy(guesses: ImageGuesses, truth: ImageTruth, *, k: int = ..., grid: Grid | None = ...) -> float: ...
-
-
-@overload
-def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = ..., grid: Grid | None = ...) -> FloatArray: ...
-
-
-def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> float | FloatArray:
+@metric(
+    title="Top-k accuracy",
+    symbol="Acc@k",
+    unit="share",
+    direction="higher",
+    needs=("truth",),
+    family="task",
+    highest=1.0,
+    by_size=True,
+    options=lambda data: {"k": data.options.top_k},
+)
+def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | None = None) -> FloatArray:
     r"""Compute the probability that the ball is in one of the k most named cells, with ties broken at random.
 
     A cell that was never named is not among the k, even if fewer than k cells were named. With $a$ cells named more
@@ -170,10 +184,8 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
     $1 - \binom{m-g}{k-a} / \binom{m}{k-a}$.
 
     Args:
-        guesses: the guesses for one image (labels, or one count or probability per cell), or a list with one item per
-            image; arrays have the shape (..., n_cells).
-        truth: the ball in one image (a label, a set of labels, a Scene, or one true/false value per cell), or a list
-            with one truth per image; arrays have the shape (..., n_cells).
+        guesses: labels, or one count or probability per cell; for several images, a list or an array (..., n_cells).
+        truth: a label, a set of labels, a Scene, or true/false per cell; for several images, a list or an array.
         k: number of cells, at least 1.
         grid: needed for labels of a grid that differs from the scene's and the paper's.
 
@@ -205,6 +217,14 @@ def top_k_accuracy(guesses: Guesses, truth: Truth, *, k: int = 3, grid: Grid | N
         miss = np.where((place < places) & (n_tied > place), miss * factor, miss)
     hit = np.where((above & mask).any(axis=-1), 1.0, 1.0 - miss)
     return where_known(hit, mask.any(axis=-1) & (mass.sum(axis=-1) > 0))
+
+
+top_k_accuracy_matched = matched(top_k_accuracy, by=FEW)
+"""Compute `top_k_accuracy` from 8 random responses per image, independent of the number of responses.
+
+Arguments: those of `top_k_accuracy`, and `seed` and `draws` of the random draws. NaN with fewer than 8
+responses.
+"""
 
 
 def truth_distances(mask: BoolArray, grid: Grid) -> FloatArray:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from spotball_core.errors import OptionError
-from spotball_core.metrics.alignment import Unit, wasserstein
+from spotball_core.grid import Grid
+from spotball_core.metrics.alignment import wasserstein
 from spotball_core.metrics.inputs import ratio
-from spotball_core.metrics.matched import wasserstein_additive
+from spotball_core.metrics.metric import Unit
 from spotball_core.metrics.registry import METRICS
-from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size
+from spotball_core.metrics.sampling import COLUMNS, distance_at_any_size, distance_sums
 from spotball_core.random import generator_for
 from spotball_core.schema.report import Ceiling, CeilingReport, MetricValue
 from spotball_core.scoring import sides
@@ -20,7 +21,7 @@ from spotball_core.scoring.estimates import SceneArrays
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
-from spotball_core.typing import BoolArray, FloatArray
+from spotball_core.typing import BoolArray, FloatArray, IntArray
 
 SPLITS = 100
 """Default number of splits into halves: on 50 images, another hundred splits change the mean by about 0.2 px."""
@@ -179,7 +180,32 @@ def _ceiling(given: tuple[Scoring, list[int], int, int], sport: str) -> CeilingP
         score={},
         signature=_signature(scoring, splits, seed),
     )
-    return CeilingPart(ceiling, scenes, crowd.uniform_sums())
+    return CeilingPart(ceiling, scenes, uniform_sums(crowd.mass, crowd.grids, crowd.grid_of, crowd.unit, seed))
+
+
+def uniform_sums(reference: FloatArray, grids: Sequence[Grid], grid_of: IntArray, unit: Unit, seed: int) -> FloatArray:
+    """Return what each image adds to the matched distance of uniform guessing to the reference.
+
+    Args:
+        reference: the reference's counts, shape (n_images, n_cells).
+        grids: the grids of images.
+        grid_of: the index of each image's grid in `grids`, shape (n_images,).
+        unit: unit of the distance.
+        seed: seed of the random draws.
+
+    Returns:
+        Shape (n_images, 7); 0 for an image without enough answers of the reference.
+    """
+    out = np.zeros((len(reference), COLUMNS))
+    for number in np.unique(grid_of):
+
+        def distance(p: FloatArray, q: FloatArray, grid: Grid = grids[number]) -> FloatArray:
+            return wasserstein(p, q, unit=unit, grid=grid)
+
+        images = np.flatnonzero(grid_of == number)
+        uniform = np.full(reference[images].shape, 1 / reference.shape[-1])
+        out[images] = distance_sums(distance, uniform, reference[images], seed=seed)
+    return out
 
 
 def _score(group_sums: FloatArray, uniform: FloatArray, resamples: int, seed: int) -> MetricValue:
@@ -230,18 +256,6 @@ class _Crowd:
         for number in np.unique(self.grid_of):
             images = np.flatnonzero(self.grid_of == number)
             out[:, images] = wasserstein(first[:, images], second[:, images], unit=self.unit, grid=self.grids[number])
-        return out
-
-    def uniform_sums(self) -> FloatArray:
-        """Return what each image adds to the matched distance of uniform guessing, shape (n_images, 7)."""
-        out = np.zeros((len(self.mass), COLUMNS))
-        uniform = np.full_like(self.mass, 1 / self.mass.shape[-1])
-        for number in np.unique(self.grid_of):
-            images = np.flatnonzero(self.grid_of == number)
-            grid = self.grids[number]
-            out[images], _ = wasserstein_additive(
-                uniform[images], self.mass[images], unit=self.unit, grid=grid, seed=self.seed
-            )
         return out
 
     def split_half(self, splits: int) -> FloatArray:

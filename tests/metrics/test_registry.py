@@ -61,6 +61,11 @@ def test_metric_docstring_has_summary_sections_example_parameters_and_equation(m
     text = inspect.getdoc(metric.function) or ""
     assert text.startswith(metric.summary)
     assert metric.summary.rstrip(".:") != ""
+    if metric.estimates and f"`{metric.estimates}`, and:" in text:
+        # The metric is derived: it takes the arguments of the plain metric, and those of the random draws.
+        plain = set(inspect.signature(METRICS[metric.estimates].function).parameters)
+        assert set(inspect.signature(metric.function).parameters) == plain | {"seed", "draws"}
+        return
     for part in ("Args:", "Returns:", "Raises:", ">>> "):
         assert part in text
     returned = text.split("Returns:")[1].split("Raises:")[0]

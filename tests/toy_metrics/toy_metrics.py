@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from spotball_core.extend import MeanOverImages, MeanOverResponses, Metric, MetricInput, Pooled, Sums
+from spotball_core.extend import MeanOverResponses, Pooled, Sums, metric
 
 
+@metric(
+    key="toy_top_half",
+    title="Share in the top half",
+    symbol="TH",
+    unit="share",
+    direction="like the reference",
+    family="strategy",
+    highest=1.0,
+    over=MeanOverResponses,
+    options=lambda data: {"grid": data.grid},
+)
 def share_in_top_half(mass, grid):
     """Compute the share of responses in the upper half of the image, for each image."""
     rows = np.arange(grid.n_cells) // grid.cols
@@ -14,18 +25,50 @@ def share_in_top_half(mass, grid):
     return np.where(total > 0, mass[..., rows < grid.rows / 2].sum(axis=-1) / np.maximum(total, 1), np.nan)
 
 
+@metric(
+    key="toy_overlap",
+    title="Overlap with the reference",
+    symbol="OV",
+    unit="share",
+    direction="higher",
+    needs=("reference",),
+    family="alignment",
+    highest=1.0,
+    by_size=True,
+)
 def overlap(mass, reference):
     """Compute one minus the total variation distance from the reference, for each image."""
     p, q = (m / np.maximum(m.sum(axis=-1, keepdims=True), 1e-300) for m in (mass, reference))
     return np.where(mass.any(axis=-1) & reference.any(axis=-1), np.minimum(p, q).sum(axis=-1), np.nan)
 
 
+@metric(
+    key="toy_affinity",
+    title="Affinity with the truth",
+    symbol="BC",
+    unit="ratio",
+    direction="like the reference",
+    needs=("truth",),
+    family="strategy",
+    highest=1.0,
+    aggregate=Pooled(lambda data: affinity),
+)
 def affinity(pooled_guesses, pooled_truth):
     """Compute the Bhattacharyya coefficient of pooled guesses and pooled ground truth."""
     p, q = (m / m.sum(axis=-1, keepdims=True) for m in (pooled_guesses, pooled_truth))
     return np.sqrt(p * q).sum(axis=-1)
 
 
+@metric(
+    key="toy_player_distance",
+    title="Distance from players",
+    symbol="PD",
+    unit="px",
+    direction="like the reference",
+    needs=("players",),
+    family="strategy",
+    aggregate=Sums(lambda data: _squares(data.mass, data.players, data.grid), over="responses", grows=2),
+)
 def rms_player_distance(mass, players, grid):
     """Compute the root mean square distance of guesses from the nearest center of a player's box, in pixels."""
     sums, combine = _squares(mass, players, grid)
@@ -40,35 +83,3 @@ def _squares(mass, players, grid):
     squares = np.where(np.isfinite(nearest), nearest, 0) ** 2
     sums = np.stack([(mass * squares).sum(axis=-1), mass.sum(axis=-1), mass.any(axis=-1)], axis=-1)
     return sums * known[:, None], lambda added: np.sqrt(added[..., 0] / np.maximum(added[..., 1], 1e-300))
-
-
-TOP_HALF = Metric(
-    *("toy_top_half", "Share in the top half", "TH", "share", "like the reference", None, (), "strategy"),
-    function=share_in_top_half,
-    aggregate=MeanOverResponses(lambda data: share_in_top_half(data.mass, data.grid)),
-    highest=1.0,
-)
-OVERLAP = Metric(
-    *("toy_overlap", "Overlap with the reference", "OV", "share", "higher", None, ("reference",), "alignment"),
-    function=overlap,
-    aggregate=MeanOverImages(lambda data: overlap(data.mass, data.reference)),
-    highest=1.0,
-    by_size=True,
-)
-AFFINITY = Metric(
-    *("toy_affinity", "Affinity with the truth", "BC", "ratio", "like the reference", None, ("truth",), "strategy"),
-    function=affinity,
-    aggregate=Pooled(lambda data: affinity),
-    highest=1.0,
-)
-
-
-def _of_input(data: MetricInput):
-    return _squares(data.mass, data.players, data.grid)
-
-
-PLAYER_DISTANCE = Metric(
-    *("toy_player_distance", "Distance from players", "PD", "px", "like the reference", None, ("players",), "strategy"),
-    function=rms_player_distance,
-    aggregate=Sums(_of_input, over="responses", grows=2),
-)

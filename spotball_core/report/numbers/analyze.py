@@ -15,7 +15,7 @@ from spotball_core.metrics.sampling import distance_at_any_size
 from spotball_core.metrics.strategy import PAPER_WINDOW
 from spotball_core.metrics.task import euclidean_error
 from spotball_core.reasoning.records import ReasoningReport
-from spotball_core.report.numbers.cases import center_window, uniform_sums
+from spotball_core.report.numbers.cases import center_window
 from spotball_core.report.numbers.changes import run_changes
 from spotball_core.report.numbers.crowds import crowd
 from spotball_core.report.numbers.gallery import MOST, CaseKey, gallery_numbers
@@ -42,6 +42,7 @@ from spotball_core.report.numbers.standings import (
     standings,
 )
 from spotball_core.schema.report import GroupScore, Mixture, ScoreReport
+from spotball_core.scoring.ceiling import finish_noise_ceiling, start_noise_ceiling, uniform_sums
 from spotball_core.scoring.groups import PARTS, Group, Scoring
 from spotball_core.service.parallel import THIS_PROCESS, Workers
 from spotball_core.typing import BoolArray, FloatArray
@@ -77,7 +78,6 @@ def analyze(
         OptionError: if `scoring` is not grouped by sport, respondent and prompt, if there is nothing to score, or if
             `run_changes` cannot compare the runs.
     """
-    from spotball_core.scoring.ceiling import finish_noise_ceiling, start_noise_ceiling
 
     if tuple(scoring.policy.by) != PARTS:
         raise OptionError(
@@ -152,7 +152,10 @@ def _page_of_answers(
     arrays = scoring.arrays
     places = sorted(set().union(*(scoring.images(group) for group in groups)))
     inside, grid = center_window(scoring), arrays.grids[0]
-    uniform = uniform_sums(scoring)
+    reference = scoring.reference_mass(range(len(arrays.keys)))
+    reference = np.zeros(arrays.truth.shape) if reference is None else reference
+    policy = scoring.policy
+    uniform = uniform_sums(reference, arrays.grids, arrays.grid_of, policy.wasserstein_unit, policy.seed)
     tell("threshold fit")
     thresholds = _threshold_fit(scoring) if np.any(arrays.has_players[places]) else None
     return partial(

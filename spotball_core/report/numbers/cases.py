@@ -10,9 +10,7 @@ import numpy as np
 from spotball_core.errors import OptionError
 from spotball_core.metrics.alignment import wasserstein
 from spotball_core.metrics.inputs import share, where_known
-from spotball_core.metrics.matched import wasserstein_additive
 from spotball_core.metrics.registry import METRICS
-from spotball_core.metrics.sampling import COLUMNS
 from spotball_core.metrics.strategy import PAPER_WINDOW, normalized_entropy, window_mask
 from spotball_core.report.numbers.records import FailureMode, in_words
 from spotball_core.scoring.groups import Group, Scoring
@@ -153,25 +151,6 @@ def uniform_distances(scoring: Scoring) -> FloatArray:
     for number in np.unique(arrays.grid_of):
         places = np.flatnonzero(arrays.grid_of == number)
         out[places] = wasserstein(np.ones(mass.shape[-1]), mass[places], unit=unit, grid=arrays.grids[number])
-    return out
-
-
-def uniform_sums(scoring: Scoring) -> FloatArray:
-    """Return sums per image that give the matched distance of uniform guessing to the reference, shape (n_scenes, 7).
-
-    The sums are 0 for images without enough answers of the reference, and without a reference.
-    """
-    arrays, policy = scoring.arrays, scoring.policy
-    mass = scoring.reference_mass(range(len(arrays.keys)))
-    out = np.zeros((len(arrays.keys), COLUMNS))
-    if mass is None:
-        return out
-    for number in np.unique(arrays.grid_of):
-        places = np.flatnonzero(arrays.grid_of == number)
-        grid, uniform = arrays.grids[number], np.full(mass[places].shape, 1 / mass.shape[-1])
-        out[places], _ = wasserstein_additive(
-            uniform, mass[places], unit=policy.wasserstein_unit, grid=grid, seed=policy.seed
-        )
     return out
 
 

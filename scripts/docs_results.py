@@ -474,3 +474,232 @@ def inpainting_flights() -> str:
         difference = "{:+.3f} ({:+.3f} to {:+.3f})".format(*more) if more else ""
         rows.append([kind, f"{sum(p < 0.05 for p in ps)} of {len(ps)}", difference])
     return table(["Kind", "Flights with p < 0.05", "Accuracy minus that on untouched frames"], rows)
+
+
+# Pictures -----------------------------------------------------------------------------------------------------------
+
+
+def gridded_scene(rows: int, cols: int) -> str:
+    """Return a synthetic scene with a grid as an image in HTML."""
+    import base64
+    import io
+
+    from spotball_core.grid import Grid
+    from spotball_core.overlay import gridded
+    from spotball_core.synthetic.pictures import draw_scene
+    from spotball_core.synthetic.scenes import synthetic_scenes
+
+    picture = draw_scene(synthetic_scenes(1)[0], ball=False)
+    gridded(picture, Grid(rows, cols, picture.width, picture.height)).save(file := io.BytesIO(), "PNG")
+    data = base64.b64encode(file.getvalue()).decode()
+    alt = f"A synthetic soccer scene with a grid of {rows} rows and {cols} columns."
+    return f'<p><img alt="{alt}" src="data:image/png;base64,{data}"></p>'
+
+
+def item_pictures(dataset: str) -> str:
+    """Return the first item of a dataset in the page's folder, with the ball and with the ball inpainted."""
+    import base64
+    import os
+
+    from spotball_core.io.scenes import read_scenes
+
+    items = Path(os.environ["DOCS_WORK"], dataset)
+    scene = read_scenes(items / "scenes.jsonl")[0]
+    lines = []
+    for folder, words in (("with_ball", "with the ball"), ("images", "with the ball inpainted")):
+        file = items / folder / Path(scene.path or "").relative_to("images")
+        kind = "jpeg" if file.suffix in (".jpg", ".jpeg") else "png"
+        data = base64.b64encode(file.read_bytes()).decode()
+        lines.append(f"![{scene.sport} {scene.image}, {words}](data:image/{kind};base64,{data})\n")
+        lines.append(f"*{scene.image}, {words}.*\n")
+    return "\n".join(lines)
+
+
+# Performance ---------------------------------------------------------------------------------------------------------
+
+CLAIMS = (
+    (
+        "Wasserstein distances of 3,000 pairs, relative to a loop over `ot.emd2`, one core",
+        "wasserstein_pairs",
+        "speedup over ot.emd2: 3,000 pairs of realistic counts, one core",
+    ),
+    (
+        "The same on two cores",
+        "wasserstein_pairs",
+        "speedup over ot.emd2: 3,000 pairs of realistic counts, two cores",
+    ),
+    (
+        "The same without the extra `speed`",
+        "wasserstein_pairs",
+        "speedup over ot.emd2: 3,000 pairs of realistic counts, one core without Numba",
+    ),
+    (
+        "The same relative to `scipy.optimize.linprog`",
+        "wasserstein_pairs",
+        "speedup over scipy.optimize.linprog: realistic counts, one core",
+    ),
+    (
+        "Growth of this time from 60 to 960 cells, relative to `ot.emd2`",
+        "wasserstein_growth",
+        "growth of time relative to ot.emd2: 20 cells in use",
+    ),
+    (
+        "10,000 bootstrap resamples of every metric, full release",
+        "intervals",
+        "all intervals with 10,000 resamples",
+    ),
+    (
+        "The same relative to `scipy.stats.bootstrap`",
+        "intervals",
+        "speedup over scipy.stats.bootstrap",
+    ),
+    (
+        "Counting 10 million rows of CSV, relative to Polars",
+        "scoring_files",
+        "CSV: time relative to Polars",
+    ),
+    (
+        "The same for JSON Lines",
+        "scoring_files",
+        "JSON Lines: time relative to Polars",
+    ),
+    (
+        "The same for Parquet",
+        "scoring_files",
+        "Parquet: time relative to Polars",
+    ),
+    (
+        "The same for Parquet with a column of samples",
+        "scoring_files",
+        "Parquet with samples: time relative to Polars",
+    ),
+    (
+        "Counting rows of Parquet on one core",
+        "counting_shards",
+        "Parquet: counting on one core",
+    ),
+    (
+        "Adding the counts of 1,000 shards",
+        "counting_shards",
+        "adding the counts of 1,000 shards on one core",
+    ),
+    (
+        "Memory to read 100 million rows of Parquet",
+        "reading_growth",
+        "100 million rows: peak memory",
+    ),
+    (
+        "`import spotball_core`, relative to `import numpy, pydantic`",
+        "startup",
+        "import spotball_core relative to import numpy, pydantic",
+    ),
+    (
+        "`spotball score` with 1,000 rows, relative to `import numpy, polars, pydantic`",
+        "startup",
+        "spotball score relative to import numpy, polars, pydantic",
+    ),
+    (
+        "`spotball replicate`, full release",
+        "replicate",
+        "spotball replicate",
+    ),
+    (
+        "`spotball report`, full release",
+        "report",
+        "spotball report",
+    ),
+    (
+        "`spotball cues explain`, full release",
+        "cues",
+        "spotball cues explain",
+    ),
+    (
+        "`spotball gaze analyze`, ten respondents with 21,760 trials each",
+        "gaze_analyze",
+        "spotball gaze analyze",
+    ),
+    (
+        "Mixed model of 21,760 trials, relative to glmer of R's lme4",
+        "gaze_mixed",
+        "speedup over glmer: binary outcome, two random intercepts",
+    ),
+    (
+        "Analysis of 100,000 rationales, without embedding them",
+        "reasoning",
+        "analysis after embedding, with distinct texts",
+    ),
+    (
+        "Requests per second of `spotball run`, relative to an httpx loop",
+        "runner",
+        "runner relative to httpx, 16 concurrent requests",
+    ),
+    (
+        "Memory for 100,000 requests, relative to 10,000",
+        "runner",
+        "memory of 100,000 requests relative to 10,000",
+    ),
+    (
+        "Time to acknowledge a click with 200 participants at once, 99th percentile",
+        "study_load",
+        "time to acknowledge a click, 99th percentile",
+    ),
+    (
+        "Extracting one frame per second, relative to decoding the video",
+        "gen_decode",
+        "with grain: time of extracting one frame per second, relative to decoding only",
+    ),
+    (
+        "Extracting ten frames per second from a small real video, relative to decoding it",
+        "gen_decode",
+        "vtest.avi: extracting 10 frames per second relative to decoding only",
+    ),
+    (
+        "All stages without trained models, relative to decoding one second of video",
+        "gen_stages",
+        "all stages but track relative to decoding",
+    ),
+    (
+        "Datasets without inpainting that fail the leak test",
+        "gen_leak",
+        "1 flight: datasets without inpainting that fail",
+    ),
+    (
+        "p-value of inpainted balls against decoys, real footage",
+        "gen_inpainting",
+        "footage, temporal: p against decoys",
+    ),
+)
+"""Each claim, with its benchmark and its figure."""
+
+
+def claims() -> str:
+    """Return each claim about speed and memory, its measured value and its goal."""
+    kept = json.loads((ROOT / "benchmarks/kept.json").read_text(encoding="utf-8"))
+    figures = {(result["name"], one["name"]): one for result in kept for one in result["figures"]}
+    rows = []
+    for claim, name, title in CLAIMS:
+        one = figures[name, title]
+        missed = "" if one["met"] in (True, None) else ": **missed**"
+        rows.append([claim, f"{one['value']:.3g} {one['unit']}".strip(), f"{one['goal']}{missed}", f"`{name}`"])
+    lines = ["| Claim | Measured | Goal | Benchmark |", "| --- | ---: | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    setting = kept[0]["setting"]
+    return "\n".join([*lines, f"\nMachine: {setting['machine']}. Versions: {setting['versions']}."])
+
+
+def command_times() -> str:
+    """Return where the time of each command goes."""
+    record = stored("profile")
+    commands = record["commands"]
+    places = list(dict.fromkeys(place for command in commands for place in command["places"]))
+    places.sort(key=lambda place: -sum(command["places"].get(place, 0) for command in commands))
+    rows = [["**whole**", *(f"**{command['seconds']:.1f} s**" for command in commands)]]
+    for place in places:
+        took = [(command["places"].get(place, 0.0), command["seconds"]) for command in commands]
+        rows.append(
+            [place, *(f"{seconds:.2f} s, {seconds / whole:.0%}" if seconds >= 0.005 else "" for seconds, whole in took)]
+        )
+    rows.append(["peak memory", *(f"{command['megabytes']:.0f} MB" for command in commands)])
+    floors = [[name, f"{seconds:.2f} s"] for name, seconds in record["floors"].items()]
+    whole = table(["", *(f"`spotball {command['command']}`" for command in commands)], rows)
+    return f"{whole}\n\nThe libraries alone need:\n\n{table(['', ''], floors)}"

@@ -95,22 +95,6 @@ def matched_errors() -> str:
     )
 
 
-def matched_by_spread() -> str:
-    """Return the error of the matched distance by the spread of people's guesses."""
-    found = stored("matched-metrics")["by_spread"]
-    sizes = list(dict.fromkeys(row["responses"] for row in found))
-    groups = [found[start : start + len(sizes)] for start in range(0, len(found), len(sizes))]
-    rows = [
-        [
-            f"{group[0]['spread']:.0f} px",
-            f"{group[0]['distance']:.1f} px",
-            *(f"{row['error']:+.1f} ({row['sd']:.1f})" for row in group),
-        ]
-        for group in groups
-    ]
-    return table(["Spread", "True distance", *(f"{size} responses" for size in sizes)], rows, left=0)
-
-
 def outline_rates() -> str:
     """Return near-player and overlap rates by boxes and by outlines."""
     found = stored("outlines")
@@ -386,8 +370,8 @@ def gaze_training_tables() -> str:
     )
 
 
-def gaze_training_figure(folder: Path) -> str:
-    """Return the figure of accuracy by epoch, drawn in a folder."""
+def gaze_training_figure() -> str:
+    """Return the figure of accuracy by epoch."""
     from spotball_adapters.gaze.training.results import TrainingReport, training_chart
     from spotball_core.plots.canvas import plain_style
     from spotball_core.plots.theme import save_figure
@@ -396,7 +380,7 @@ def gaze_training_figure(folder: Path) -> str:
     parts = []
     with plain_style():
         for place, panel in enumerate(chart.panels):
-            path = folder / f"gaze-training-{place}.svg"
+            path = Path(f"gaze-training-{place}.svg")
             save_figure(chart.draw([place]), path)
             lines = "; ".join(
                 f"{line.name} from {line.points[0].value:.0%} to {line.points[-1].value:.0%}"
@@ -497,13 +481,12 @@ def gridded_scene(rows: int, cols: int) -> str:
 
 
 def item_pictures(dataset: str) -> str:
-    """Return the first item of a dataset in the page's folder, with the ball and with the ball inpainted."""
+    """Return the first item of a dataset, with the ball and with the ball inpainted."""
     import base64
-    import os
 
     from spotball_core.io.scenes import read_scenes
 
-    items = Path(os.environ["DOCS_WORK"], dataset)
+    items = Path(dataset)
     scene = read_scenes(items / "scenes.jsonl")[0]
     lines = []
     for folder, words in (("with_ball", "with the ball"), ("images", "with the ball inpainted")):

@@ -12,9 +12,8 @@ from spotball_core.service.sqlite_file import Column, Schema, Table
 
 
 def output(command: str) -> str:
-    """Run a command in the folder of the page's files, and return what it prints to standard output."""
-    done = subprocess.run(command.split(), cwd=os.environ["DOCS_WORK"], capture_output=True, text=True, check=True)
-    return done.stdout
+    """Run a command, and return what it prints to standard output."""
+    return subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout
 
 
 def listing(text: str) -> str:
@@ -290,24 +289,17 @@ def metric_needs() -> str:
 
 
 def faulty_files() -> None:
-    """Write files with typical errors to the folder `faq` of the page."""
-    folder = Path(os.environ["DOCS_WORK"], "faq")
-    folder.mkdir()
-    (folder / "demo").symlink_to("../demo")
+    """Write files with typical errors, and remove the API key from the environment."""
+    os.environ.pop("OPENAI_API_KEY", None)
     soccer = "synthetic-soccer"
     replies = ("near the left player", "I think D5 is right", "somewhere in the middle")
     files = {
         "ids.csv": f"sport,image,cell\n{soccer},999,D5\n",
-        "sports.csv": "image,cell\n1,D5\n",
-        "twice.csv": f"sport,image,sample,cell\n{soccer},1,1,D5\n{soccer},1,1,E5\n",
-        "sums.csv": f'sport,image,probabilities\n{soccer},1,"{{""D5"": 0.5, ""D6"": 0.4}}"\n',
         "points.csv": f"sport,image,x,y\n{soccer},1,0.5,0.5\n{soccer},2,0.2,0.7\n{soccer},3,0.8,0.4\n",
-        "rows.csv": f"sport,image,row,col\n{soccer},1,0,3\n{soccer},2,2,9\n",
         "replies.csv": "sport,image,cell\n" + "".join(f"{soccer},{n},{text}\n" for n, text in enumerate(replies, 1)),
-        "table.xlsx": "",
         "a/mine.csv": f"sport,image,cell\n{soccer},1,D5\n",
         "b/mine.csv": f"sport,image,cell\n{soccer},1,D5\n",
     }
     for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,29 @@ def command_page() -> str:
         text = "\n".join(line.rstrip() for line in help_text.strip().splitlines())
         sections.append(f"{'#' * max(len(names), 2)} `{' '.join(names)}`\n\n```{{ .text .no-copy }}\n{text}\n```\n")
     return "\n".join(sections)
+
+
+def examples() -> str:
+    """Return a table of all commands, without groups of commands, with the first example of each help page."""
+    lines = ["| Command | What it does | Example |", "| --- | --- | --- |"]
+    pages = list(helps())
+    for names, help_text in pages:
+        if any(other[: len(names)] == names != other for other, _ in pages):
+            continue
+        name = " ".join(names)
+        _, _, text = help_text.partition("\n\n")
+        about = " ".join(re.split(r"\n\s*\n", text.strip())[0].split()).partition(". ")[0].removesuffix(".")
+        lines.append(f"| [`{name}`](#{name.replace(' ', '-')}) | {about} | `{example(help_text)}` |")
+    return "\n".join(lines)
+
+
+def example(help_text: str) -> str:
+    """Return the first example of a help page."""
+    lines = iter(help_text.partition("xample")[2].splitlines())
+    first = next(line.strip() for line in lines if line.strip().startswith("spotball "))
+    while first.endswith("\\"):
+        first = f"{first[:-1].strip()} {next(lines).strip()}"
+    return first
 
 
 def helps() -> Iterator[tuple[tuple[str, ...], str]]:

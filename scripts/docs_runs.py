@@ -7,8 +7,8 @@ Options of a block:
 - `result`: the language of the output. Without it, the output is Markdown, or HTML with `html="on"`.
 - `returncode`: the expected exit status of the commands of a `console` block.
 
-Each page and notebook runs in its own new folder. Output is stored in `.docs_cache`, by the digest of the page's code,
-the packages and the installed libraries, so a build runs only what changed.
+Each page and notebook runs in its own new folder, `$DOCS_WORK`. Output is stored in `.docs_cache`, by the digest of the
+page's code, the packages and the installed libraries, so a build runs only what changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from spotball_core.service.files import replacing
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".docs_cache"
 DEMO = "demo"
-"""Folder of the demo dataset, which is copied into the folder of each page that uses `DOCS_WORK`."""
+"""Folder of the demo dataset, which is copied into the folder of each page that mentions it."""
 
 _INPUTS = ("spotball_core", "spotball_adapters", "spotball_gen", "scripts", "docs/assets", "benchmarks/kept.json")
 """Folders and files that the code of pages reads."""
@@ -147,7 +147,7 @@ def _run_apart(path: str, text: str, file: Path, folder: Path) -> None:
     """Run a page in its own process, which writes the outputs to a file."""
     work = folder / "pages" / path.strip("/")
     work.mkdir(parents=True)
-    if "DOCS_WORK" in text:
+    if "demo" in text:
         shutil.copytree(folder / DEMO, work / "demo")
     environment = os.environ | {"DOCS_WORK": str(work), "SPOTBALL_DOCS_ROOT": str(ROOT), "COLUMNS": "100"}
     # Pages run in parallel, so one thread per process is enough.
@@ -221,9 +221,11 @@ def _digest(*parts: str) -> str:
 
 
 def main() -> None:
-    """Run the page on standard input and write its outputs, as a list of texts, to a JSON file."""
-    path, file = sys.argv[1], Path(sys.argv[2])
-    found = _run(path, sys.stdin.read(), Path(os.environ["DOCS_WORK"]))
+    """Run the page on standard input in its folder, and write its outputs, as a list of texts, to a JSON file."""
+    path, file = sys.argv[1], Path(sys.argv[2]).resolve()
+    work = Path(os.environ["DOCS_WORK"]).resolve()
+    os.chdir(work)
+    found = _run(path, sys.stdin.read(), work)
     with replacing(file) as fresh:
         fresh.write_text(json.dumps(found), encoding="utf-8")
 

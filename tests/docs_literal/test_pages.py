@@ -40,16 +40,17 @@ NOT_RUN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "root rights": ("python3 -m venv /opt", "systemctl enable"),
         "PostgreSQL": ("spotball study serve my-study --port 8001",),
     },
-    "how-to/gaze-analyze.md": {"a study's participants": ("spotball gaze analyze gaze-people",)},
+    "how-to/gaze-analyze.md": {
+        "a study's participants": ("spotball gaze analyze gaze-people",),
+        "PyTorch, and minutes of training": (install_command("local,report"),),
+        "GazeLLE's weights": ("spotball gaze train --out gazelle",),
+    },
     "how-to/gaze-ask.md": {
         "the reader's photos": ("spotball gaze stimuli my-photos.csv",),
+        "images of GazeFollow": ("spotball gaze stimuli test_annotations_release.txt",),
         "GazeLLE's weights": (install_command("adapters,local"),),
+        "real participants": ("spotball study serve gaze-study",),
     },
-    "how-to/gaze-training.md": {
-        "PyTorch, and minutes of training": ("pip install", "spotball gaze analyze", "spotball gaze ask"),
-        "GazeLLE's weights": ("spotball gaze train --out gazelle", "spotball gaze train --out photos"),
-    },
-    "how-to/gaze-people.md": {"real participants": ("spotball study serve gaze-study",)},
     "how-to/generate.md": {
         "videos, a detector's weights, or a Ray cluster": ("spotball gen run handball.toml",),
         "a library; tests/gen/dataset/test_export_clients.py runs it": (

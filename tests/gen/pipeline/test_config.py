@@ -9,9 +9,12 @@ import pytest
 
 from scripts.docs_blocks import blocks
 from spotball_core.errors import InputError, Problem
+from spotball_gen.items.item import Sport
 from spotball_gen.items.stage import ORDER
-from spotball_gen.pipeline.config import read_config
+from spotball_gen.pipeline.config import SourceSettings, read_config
 from spotball_gen.pipeline.quotas import Targets
+from spotball_gen.stages.detect_color import ColorSettings
+from spotball_gen.stages.detect_file import FileSettings
 from spotball_gen.stages.detect_yolov8_onnx import YoloV8OnnxSettings
 from spotball_gen.stages.filter_clip import ClipSettings
 from spotball_gen.stages.inpaint_stable_diffusion import StableDiffusionSettings
@@ -139,3 +142,13 @@ def test_configurations_in_the_how_tos_are_valid(tmp_path: Path) -> None:
     assert models.keys() == kinds.keys()
     for stage, table in (*models.items(), *larger.items()):
         kinds[stage].model_validate({key: value for key, value in table.items() if key != "kind"})
+
+
+def test_configurations_in_the_reference_are_valid() -> None:
+    (config,) = (tomllib.loads(text) for text in listings("../reference/generation.md"))
+    assert len([SourceSettings.model_validate(table) for table in config["sources"]]) == 2
+    assert Sport.model_validate(config["sports"]["handball"]).prompts
+    colors, boxes = (tomllib.loads(text)["detect"] for text in listings("../reference/generation-stages.md"))
+    assert (colors.pop("kind"), boxes.pop("kind")) == ("color", "file")
+    assert ColorSettings.model_validate(colors).colors
+    assert FileSettings.model_validate(boxes).classes

@@ -155,7 +155,8 @@ class TestMerge:
         assert exact(whole) == sum(Fraction(math.floor(Fraction(row["n"]) * PARTS), PARTS) for row in rows)
 
     def test_merge_accepts_more_counts_than_are_merged_at_once(self) -> None:
-        assert Counts.merge(count([ROW]) for _ in range(1234)).table["n"].to_list() == [1234]
+        one = count([ROW])
+        assert Counts.merge(one for _ in range(1234)).table["n"].to_list() == [1234]
 
     def test_counts_of_fractions_of_responses_carry_over_to_whole_responses(self) -> None:
         third = {**ROW, "n": 0, "parts": PARTS // 3}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from spotball_gen.dataset import card
 from spotball_gen.dataset.exports import FORMATS, export
 from spotball_gen.run import generate
 from tests.gen.runs import install, write_config, write_videos
@@ -17,6 +18,12 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = install(tmp_path / "plugins")
     monkeypatch.syspath_prepend(folder)
     return folder
+
+
+@pytest.fixture
+def short_leak_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use few permutations for the leak tests in the cards of generated datasets, which otherwise take long."""
+    monkeypatch.setattr(card, "PERMUTATIONS", 20)
 
 
 @pytest.fixture(scope="session")

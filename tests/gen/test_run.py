@@ -28,7 +28,7 @@ from spotball_gen.stages.frames_pyav import PyAV
 from tests.failures import raises
 from tests.gen.runs import SIZE, files, query, write_config, write_videos
 
-pytestmark = pytest.mark.usefixtures("plugins")
+pytestmark = pytest.mark.usefixtures("plugins", "short_leak_test")
 
 
 @pytest.fixture

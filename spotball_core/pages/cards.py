@@ -249,8 +249,8 @@ class PhotoSheet:
     more: int
 
 
-WIDTH = 560
-"""Maximum width in pixels: large enough for the large view, and small enough for a page with hundreds of images."""
+WIDTH = 640
+"""Maximum width in pixels: that of the release's images, which are then not scaled."""
 
 QUALITY, METHOD = 60, 0
 """WebP quality, and the encoder's effort: an effort of 2 takes two thirds more time for files 8% smaller."""

@@ -306,10 +306,11 @@
   }
 
   function standings(lines, caption) {
-    const row = (tag, cells) => make("tr", {}, ...cells.map((cell, place) =>
-      make(place && tag === "td" ? "td" : "th", { scope: tag === "th" ? "col" : "row" }, cell)));
-    return make("table", {}, make("caption", {}, caption), make("thead", {}, row("th", ["", "Hits", "Distance (px)"])),
-      make("tbody", {}, ...lines.map(([name, right, error]) => row("td", [name, percent(right), error.toFixed(0)]))));
+    const head = (scope) => (text) => make("th", { scope }, text);
+    const row = ([name, right, error]) =>
+      make("tr", {}, head("row")(name), make("td", {}, percent(right)), make("td", {}, error.toFixed(0)));
+    const heads = make("tr", {}, ...["Respondent", "Hits", "Distance (px)"].map(head("col")));
+    return make("table", {}, make("caption", {}, caption), make("thead", {}, heads), make("tbody", {}, ...lines.map(row)));
   }
 
   function play() {

@@ -154,9 +154,11 @@ def _chart(view: PageView) -> tuple[PagePicture, ...]:
         lines.insert(0, ReferenceLine(value.value, view.reference_label, color, value.ci95))
     told_values = [f"{view.name(score)} {told(score.metrics['accuracy'], 'share')}" for score in known]
     told_values += [f"{UNIFORM} {quantity(chance, 'share')}"] if chance is not None else []
-    chart = DotChart((DotPanel("Guesses that hit the ball", under, dots, tuple(lines)),), "accuracy", "share")
+    chart = DotChart((DotPanel(under, "", dots, tuple(lines)),), "accuracy", "share")
     caption = f"{INTERVALS}." if view.policy.bootstrap else "Each dot shows one respondent."
-    return (PagePicture("summary", "Accuracy", caption, chart, (f"Accuracy: {'; '.join(told_values)}.",)),)
+    return (
+        PagePicture("summary", "Guesses that hit the ball", caption, chart, (f"Accuracy: {'; '.join(told_values)}.",)),
+    )
 
 
 def _opening(view: PageView, images: Sequence[ImageCard]) -> Opening | None:

@@ -209,8 +209,9 @@ def ceiling(view: PageView) -> Section:
         pictures.append(PagePicture("ceiling", heading, caption, chart, tuple(alts)))
     by_name: dict[str, list[float]] = {}
     for sport, of_sport in view.ceilings.items():
-        for group in view.of_sport(sport):
-            if (score := of_sport.score.get(group.name)) and score.value is not None:
+        for group in view.compared:
+            score = of_sport.score.get(group.name) if group.sport == sport else None
+            if score and score.value is not None:
                 by_name.setdefault(view.name(group), []).append(score.value)
     best = max(by_name, key=lambda name: max(by_name[name]), default="")
     closest = ranged(by_name[best], "score") if best else ""

@@ -122,7 +122,7 @@ def center(view: PageView) -> Section:
     )
     title = "Center and spread"
     parts = (("Center ratio", ratio), ("Entropy", spread))
-    points = tuple(f"{name}, {point}" for name, part in parts for point in part.points)
+    points = tuple(point if part.details else f"{name}, {point}" for name, part in parts for point in part.points)
     details = tuple(f"{name}, {point}" for name, part in parts for point in part.details)
     missing = tuple(part.missing for _, part in parts if part.missing)
     pictures = (*ratio.pictures, *spread.pictures)
@@ -225,7 +225,7 @@ def _ranges(view: PageView, key: str, chance: Chance, chance_name: str) -> str:
         chance_name: [value for value in chance.values() if value is not None],
     }
     words = [f"{name} {ranged(values, unit)}" for name, values in parts.items() if name and values]
-    return f"{METRICS[key].title} over {len(view.sports)} sports: {'; '.join(words)}."
+    return f"{METRICS[key].title}, over {len(view.sports)} sports: {'; '.join(words)}."
 
 
 def described(lines: Iterable[ReferenceLine]) -> list[str]:

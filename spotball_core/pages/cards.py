@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from spotball_core.errors import GridError
 from spotball_core.grid import Grid
-from spotball_core.overlay import gridded, layout
 from spotball_core.pages.maps import Tile
 from spotball_core.service.images import open_image
 
@@ -39,6 +37,17 @@ class Filter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Hits:
+    """How often guesses name a cell with the ball, and their mean distance from it in pixels.
+
+    Both are None if the ball's cells are not known, or if there are no guesses.
+    """
+
+    share: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerCard:
     """One respondent's guesses on an image.
 
@@ -47,11 +56,9 @@ class AnswerCard:
             every report.
         respondent: the respondent's name.
         title: the respondent, with the prompt if the respondent has several.
-        circles: a circle for each guessed cell, as SVG; its area is proportional to the number of guesses.
-        counts: the numbers of guesses as SVG text, for circles that are large enough.
-        color: the respondent's color, as #rrggbb, which is the same on light and dark pages.
+        heat: the guesses as SVG, from `pages.maps.heat`.
         facts: distance and accuracy, in words.
-        right: share of the guesses that name a cell with the ball; None if the ball's cells are not known.
+        hits: the share of hits and the mean error of the guesses.
         failures: keys of the failure modes that apply.
         badges: titles of these failure modes.
         rationales: examples of the respondent's rationales for the image.
@@ -61,11 +68,9 @@ class AnswerCard:
     name: str
     respondent: str
     title: str
-    circles: str
-    counts: str
-    color: str
+    heat: str
     facts: str
-    right: float | None
+    hits: Hits
     failures: tuple[str, ...]
     badges: tuple[str, ...]
     rationales: tuple[str, ...]
@@ -80,14 +85,16 @@ class ImageCard:
         name: the card's identifier, made of sport and image; unique on the page, and the same in every report.
         sport: the image's sport.
         title: the image's name.
-        data: the picture with its grid, as a `data:` address; None if there is no picture.
-        grid: the grid on the image, drawn if there is no picture.
+        data: the picture, as a `data:` address; None if there is no picture.
+        grid: the grid on the image.
         ball: outline of the ball's cells.
         ball_cells: labels of the ball's cells, separated by spaces.
         players: boxes of players without an outline, drawn if there is no picture.
         outlines: outlines of the other players, as data of SVG paths, drawn if there is no picture.
-        people: the cells that the reference guessed, with densities.
-        shares: the share of the reference's guesses in each cell, by the cell's label, as JSON.
+        poses: the players' skeletons, as data of an SVG path; empty if no pose is known.
+        people: the guesses of the reference as SVG, from `pages.maps.heat`.
+        hits: the share of hits and the mean error of the reference's guesses.
+        cues: the name and the scores of some cues, as SVG from `pages.maps.heat`.
         facts: how often the ball is found, and how far respondents are from the reference, in words.
         order: the image's value in each sort order, by the order's key.
         failures: keys of the failure modes that apply to any card.
@@ -104,8 +111,10 @@ class ImageCard:
     ball_cells: str
     players: tuple[Tile, ...]
     outlines: tuple[str, ...]
-    people: tuple[Tile, ...]
-    shares: str
+    poses: str
+    people: str
+    hits: Hits
+    cues: tuple[tuple[str, str], ...]
     facts: str
     order: dict[str, float]
     failures: tuple[str, ...]
@@ -134,36 +143,52 @@ class FailureLinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Highlight:
-    """A list of noteworthy images: the title of the list, and for each image a text and the name of its card."""
+class OpeningRow:
+    """An image at the top of the page: why it was chosen, and the heat map and its description for each column."""
 
-    title: str
-    images: tuple[tuple[str, str], ...]
+    why: str
+    image: ImageCard
+    maps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The pictures at the top of the page: some images with heat maps side by side.
+
+    Attributes:
+        columns: the respondent of each column; the reference is first.
+        rows: the images.
+        caption: how the images were chosen.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[OpeningRow, ...]
+    caption: str
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """The gallery of a page: images with cards, sort orders, highlights and failures.
+    """The gallery of a page: images with cards, sort orders and failures.
 
     Attributes:
         modes: the failure modes, with their rules.
         orders: the sort orders: the key in `ImageCard.order`, and its name.
-        highlights: images of special interest.
         images: images by sport; the one with the most disagreement is first.
         failures: the images to which failure modes of each respondent apply.
         without: number of images without a picture.
         left_out: a description of what is not shown; empty if everything is shown.
+        second: the title of the cards whose hits are shown next to those of the reference; empty for none.
         pages: the file of each image's page, by the image's name; empty if all images are on this page.
         contents: the title and the file of each page of images.
     """
 
     modes: tuple[Filter, ...]
     orders: tuple[tuple[str, str], ...]
-    highlights: tuple[Highlight, ...]
     images: tuple[ImageCard, ...]
     failures: tuple[FailureLinks, ...]
     without: int
     left_out: str
+    second: str = ""
     pages: Mapping[str, str] = field(default_factory=dict)
     contents: tuple[tuple[str, str], ...] = ()
 
@@ -224,28 +249,17 @@ class PhotoSheet:
     more: int
 
 
-WIDTH = 480
-"""Maximum width in pixels, about the width of a card."""
+WIDTH = 640
+"""Maximum width in pixels: that of the release's images, which are then not scaled."""
 
 QUALITY, METHOD = 60, 0
 """WebP quality, and the encoder's effort: an effort of 2 takes two thirds more time for files 8% smaller."""
 
 
-def as_data(path: Path, grid: Grid) -> str | None:
-    """Return an image with its grid as a `data:` address of a small WebP; None if it cannot be read or drawn on.
-
-    Row and column names next to the image, which grids with many cells get, are omitted.
-    """
+def as_data(path: Path) -> str | None:
+    """Return an image as a `data:` address of a small WebP; None if it cannot be read."""
     image = upright(path)
-    if image is None:
-        return None
-    try:
-        plan = layout(grid)
-        drawn = gridded(image.resize((round(grid.width), round(grid.height))), grid)
-    except (ValueError, OSError, MemoryError, GridError):
-        return None
-    (left, top), (width, height) = plan.margin, plan.size
-    return written(drawn.crop((left, top, width - left, height - top)))
+    return None if image is None else written(image)
 
 
 def upright(path: Path) -> Image | None:

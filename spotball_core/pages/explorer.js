@@ -1,5 +1,5 @@
 "use strict";
-// Sort, filter and copy tables, select respondents, sort and filter images, and guess before looking.
+// Sort, filter and copy tables; select respondents; sort, filter, show and blend images; and guess before looking.
 // The page is complete without this script; it stores nothing and loads nothing.
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -160,136 +160,250 @@
 
   // Images ---------------------------------------------------------------------------------------------------
 
+  document.documentElement.classList.add("script");
   const explorer = one("#explorer");
-  const images = all("details.image");
-  const order = (image) => JSON.parse(image.dataset.order);
+  const walls = all(".wall");
+  const thumbs = () => all(".wall > li").filter((thumb) => !thumb.hidden);
+  const dialogOf = (thumb) => document.getElementById(one("a", thumb).hash.slice(1));
+  const titleOf = (card) => one("h5", card).firstChild.textContent.trim();
+  const percent = (value) => `${Math.round(100 * value)}%`;
 
-  if (explorer && images.length) {
+  // The first half of the slider shows the heat map on the photo, the second half fades out the photo.
+  const blend = () => {
+    const slider = make("input", { type: "range", className: "blend", min: 0, max: 100, value: 50 });
+    slider.addEventListener("input", () => {
+      document.documentElement.style.setProperty("--blend", slider.value / 100);
+      all(".blend").forEach((other) => { other.value = slider.value; });
+    });
+    return make("label", {}, "photo ", slider, " guesses");
+  };
+
+  // Show the guesses of people or of another respondent in the wall.
+  const showIn = (thumb, title, people) => {
+    const dialog = dialogOf(thumb);
+    const card = all(".card[id]", dialog).find((other) => titleOf(other) === title);
+    const source = title === people ? one(".truth", dialog) : card;
+    const heat = one(".heat", thumb);
+    heat.replaceChildren(...(source ? one(".heat", source).cloneNode(true).childNodes : []));
+    heat.classList.toggle("people", title === people);
+    if (title !== people) one(".second", thumb).textContent = card?.dataset.right ? percent(card.dataset.right) : "–";
+  };
+
+  if (explorer && walls.length) {
+    const { people, second } = explorer.dataset;
     const sort = choice(JSON.parse(explorer.dataset.orders));
     sort.addEventListener("change", () => {
-      for (const box of all(".images")) {
-        const keyed = all("details.image", box).map((image) => [order(image)[sort.value] ?? -Infinity, image]);
+      for (const wall of walls) {
+        const keyed = [...wall.children].map((thumb) => [JSON.parse(thumb.dataset.order)[sort.value] ?? -Infinity, thumb]);
         keyed.sort((a, b) => b[0] - a[0]);
-        box.append(...keyed.map(([, image]) => image));
+        wall.append(...keyed.map(([, thumb]) => thumb));
       }
     });
     const modes = explorer.dataset.modes.split(";").filter(Boolean).map((mode) => mode.split("="));
     const fails = choice([["", "all images"], ...modes]);
     fails.addEventListener("change", () => {
-      for (const image of images) image.hidden = !!fails.value && !image.dataset.fails.split(" ").includes(fails.value);
+      for (const thumb of all(".wall > li"))
+        thumb.hidden = !!fails.value && !thumb.dataset.fails.split(" ").includes(fails.value);
     });
-    const open = make("button", { type: "button" }, "Open all");
-    open.addEventListener("click", () => {
-      const any = images.some((image) => !image.open && !image.hidden);
-      images.forEach((image) => { image.open = any && !image.hidden; });
-      open.textContent = any ? "Close all" : "Open all";
+    const titles = new Set([people, ...all(".image .card[id]").map(titleOf)].filter(Boolean));
+    const guesses = choice([...titles].map((title) => [title, title]));
+    guesses.value = people || second;
+    guesses.addEventListener("change", () => {
+      all(".wall > li").forEach((thumb) => showIn(thumb, guesses.value, people));
+      if (guesses.value !== people) all(".key .second").forEach((name) => { name.textContent = guesses.value; });
     });
-    const guess = make("button", { type: "button", ariaPressed: "false" }, "Guess first");
-    guess.addEventListener("click", () => {
-      const on = guess.getAttribute("aria-pressed") !== "true";
-      guess.setAttribute("aria-pressed", String(on));
-      images.forEach((image) => (on ? start(image) : reveal(image)));
-    });
-    explorer.append(labeled("Sort", sort), labeled("Show", fails), open, guess);
+    const guess = make("button", { type: "button", className: "main" }, "Guess before you look");
+    guess.addEventListener("click", play);
+    if (all("[data-ball]:not([data-ball=''])").length) explorer.append(guess);
+    explorer.append(labeled("Guesses of", guesses), labeled("Sort", sort), labeled("Show", fails), blend());
   }
 
-  // Guess before looking: three cells, then the comparison.
-  const GUESSES = 3;
-  const place = (label) => {
-    const match = /^([A-Z]+)([0-9]+)$/.exec(label.trim().toUpperCase());
-    if (!match) return null;
-    const row = [...match[1]].reduce((sum, letter) => 26 * sum + letter.charCodeAt(0) - 64, 0);
-    return { row: row - 1, col: Number(match[2]) - 1, label: match[0] };
+  // The large view: the image in the address is open; arrows go to the next image, Escape closes the view.
+  let shown = null;
+  const go = (thumb) => {
+    if (!thumb) return;
+    history.replaceState(null, "", one("a", thumb).hash);
+    show();
   };
-  const letters = (row) => (row >= 26 ? letters(Math.floor(row / 26) - 1) : "") + String.fromCharCode(65 + (row % 26));
-
-  function start(image) {
-    image.classList.add("guessing");
-    const figure = one(".truth", image);
-    const svg = one("svg", figure);
-    const label = svg.getAttribute("aria-label");
-    svg.dataset.alt ??= label;
-    svg.setAttribute("aria-label", "The picture. Guess where the ball is.");
-    one(".guess", figure)?.remove();
-    const field = make("input", { size: 12, placeholder: "D5 D6 C5" });
-    const form = make("form", { className: "guess" }, `Click ${GUESSES} cells, or `, labeled("type them:", field));
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      field.value.split(/[\s,]+/).forEach((text) => add(image, place(text)));
-    });
-    figure.append(form);
-    image.guesses = [];
-    svg.onclick = (event) => {
-      const [rows, cols, wide, high] = svg.dataset.cells.split(" ").map(Number);
-      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      const [row, col] = [Math.floor((at.y / high) * rows), Math.floor((at.x / wide) * cols)];
-      add(image, { row, col, label: `${letters(row)}${col + 1}` });
+  const beside = (step) => {
+    const list = thumbs();
+    const place = list.findIndex((thumb) => dialogOf(thumb) === shown);
+    return list[(place + step + list.length) % list.length];
+  };
+  for (const dialog of all("dialog.image")) {
+    const step = (text, by) => {
+      const button = make("button", { type: "button" }, text);
+      button.addEventListener("click", () => go(beside(by)));
+      return button;
     };
+    one(".close", dialog).before(make("span", { className: "steps" }, blend(), step("Previous", -1), step("Next", 1)));
+    one(".close", dialog).addEventListener("click", (event) => { event.preventDefault(); dialog.close(); });
+    dialog.addEventListener("close", () => {
+      if (shown !== dialog) return;
+      shown = null;
+      history.replaceState(null, "", "#gallery");
+      all(".wall a").find((link) => link.hash === `#${dialog.id}`)?.focus();
+    });
+    dialog.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (by && event.target.tagName !== "INPUT") go(beside(by));
+    });
   }
 
-  function add(image, cell) {
-    const svg = one(".truth svg", image);
-    const [rows, cols, wide, high] = svg.dataset.cells.split(" ").map(Number);
-    if (!cell || !image.guesses || image.guesses.length >= GUESSES) return;
-    if (cell.row < 0 || cell.row >= rows || cell.col < 0 || cell.col >= cols) return;
-    image.guesses.push(cell);
-    const [x, y] = [((cell.col + 0.5) * wide) / cols, ((cell.row + 0.5) * high) / rows];
-    const mark = document.createElementNS(svg.namespaceURI, "g");
-    mark.setAttribute("class", "guessed");
-    for (const [tag, attributes, text] of [
-      ["circle", { cx: x, cy: y, r: 14, fill: "#111", stroke: "#fff", "stroke-width": 3 }],
-      ["text", { x, y, dy: ".36em", "text-anchor": "middle", "font-size": 18, fill: "#fff" }, image.guesses.length],
-    ]) {
-      const part = document.createElementNS(svg.namespaceURI, tag);
-      Object.entries(attributes).forEach(([name, value]) => part.setAttribute(name, value));
-      if (text) part.textContent = text;
-      mark.append(part);
-    }
-    svg.append(mark);
-    if (image.guesses.length === GUESSES) finish(image);
-  }
-
-  function finish(image) {
-    const svg = one(".truth svg", image);
-    const [rows, cols, wide, high] = svg.dataset.cells.split(" ").map(Number);
-    const ball = svg.dataset.ball.split(" ").map(place).filter(Boolean);
-    const people = Object.entries(JSON.parse(svg.dataset.people)).map(([label, share]) => [place(label), share]);
-    const name = one(".truth figcaption strong", image).textContent;
-    const distance = (a, b) => Math.hypot(((a.col - b.col) * wide) / cols, ((a.row - b.row) * high) / rows);
-    const off = (cell) => Math.min(...ball.map((other) => distance(cell, other)));
-    const sum = (pairs, of) => pairs.reduce((total, [cell, share]) => total + share * of(cell), 0);
-    const hit = (cell) => (ball.some((other) => other.label === cell.label) ? 1 : 0);
-    const mine = image.guesses.map((cell) => [cell, 1 / GUESSES]);
-    const percent = (value) => `${(100 * value).toFixed(1)}%`;
-    const lines = [];
-    if (ball.length) {
-      lines.push(`You: ${Math.round(GUESSES * sum(mine, hit))} of ${GUESSES} guesses hit the ball; the mean error is ${sum(mine, off).toFixed(0)} px.`);
-      if (people.length) lines.push(`${name}: ${percent(sum(people, hit))} hit the ball; the mean error is ${sum(people, off).toFixed(0)} px.`);
-      for (const card of all(".card[data-right]", image))
-        lines.push(`${one("h5", card).firstChild.textContent.trim()}: ${percent(Number(card.dataset.right))} hit the ball.`);
-    }
-    const alike = people.filter(([cell]) => image.guesses.some((guess) => guess.label === cell.label));
-    if (people.length) lines.push(`${percent(sum(alike, () => 1))} of the guesses of ${name} are in your cells.`);
-    reveal(image);
-    one(".truth", image).append(make("p", { className: "guess", role: "status" }, lines.join(" ")));
-  }
-
-  function reveal(image) {
-    image.classList.remove("guessing");
-    const svg = one(".truth svg", image);
-    svg.onclick = null;
-    if (svg.dataset.alt) svg.setAttribute("aria-label", svg.dataset.alt);
-    all(".guess", image).forEach((part) => part.remove());
-    if (!image.guesses || image.guesses.length < GUESSES) all(".guessed", image).forEach((part) => part.remove());
-  }
-
-  // A link to a card opens what it is in.
-  const show = () => {
+  // A link to an image or a card opens what it is in.
+  function show() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const dialog = target ? target.closest("dialog.image") : null;
+    if (shown && shown !== dialog) {
+      const before = shown;
+      shown = null;
+      before.close();
+    }
     if (!target) return;
     for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
-    target.scrollIntoView();
-  };
+    if (dialog && !dialog.open) {
+      shown = dialog;
+      dialog.showModal();
+      one(".steps button:last-child", dialog).focus();
+    }
+    if (target !== dialog) target.scrollIntoView();
+  }
   addEventListener("hashchange", show);
   show();
+
+  // Guess before you look ------------------------------------------------------------------------------------
+
+  const PHOTOS = 10;
+
+  // Up to ten photos with a known ball, spread evenly over the wall; those at the top of the page come last.
+  function chosen() {
+    const known = thumbs().map(dialogOf).filter((dialog) => one("[data-ball]", dialog).dataset.ball);
+    const spoiled = new Set(all(".opening [data-image]").map((picture) => picture.dataset.image));
+    const fresh = known.filter((dialog) => !spoiled.has(dialog.id));
+    const from = fresh.length >= PHOTOS ? fresh : known;
+    const n = Math.min(PHOTOS, from.length);
+    return [...Array(n).keys()].map((place) => from[Math.floor(((place + 0.5) * from.length) / n)]);
+  }
+
+  const letters = (row) => (row >= 26 ? letters(Math.floor(row / 26) - 1) : "") + String.fromCharCode(65 + (row % 26));
+  const rowOf = (letter) => [...letter].reduce((sum, one) => 26 * sum + one.charCodeAt(0) - 64, 0) - 1;
+
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+  // Everyone's hits and errors on an image: the reader first, then people, then the others.
+  function outcomes(dialog, cell) {
+    const { cells, ball } = one("[data-ball]", dialog).dataset;
+    const [rows, cols, wide, high] = cells.split(" ").map(Number);
+    const parts = (label) => /^([A-Z]+)(\d+)$/.exec(label).slice(1);
+    const place = (label) => ({ row: rowOf(parts(label)[0]), col: parts(label)[1] - 1 });
+    const at = place(cell);
+    const away = (other) => Math.hypot(((at.col - other.col) * wide) / cols, ((at.row - other.row) * high) / rows);
+    const error = Math.min(...ball.split(" ").map((label) => away(place(label))));
+    const others = all("[data-right]", dialog).map((part) => [
+      part.matches(".truth") ? one("figcaption", part).textContent : titleOf(part), +part.dataset.right, +part.dataset.error,
+    ]);
+    return [["you", error ? 0 : 1, error], ...others];
+  }
+
+  function standings(lines, caption) {
+    const head = (scope) => (text) => make("th", { scope }, text);
+    const row = ([name, right, error]) =>
+      make("tr", {}, head("row")(name), make("td", {}, percent(right)), make("td", {}, error.toFixed(0)));
+    const heads = make("tr", {}, ...["Respondent", "Hits", "Distance (px)"].map(head("col")));
+    return make("table", {}, make("caption", {}, caption), make("thead", {}, heads), make("tbody", {}, ...lines.map(row)));
+  }
+
+  function play() {
+    const images = chosen();
+    const answers = [];
+    const title = make("h3", { id: "play-title" });
+    const close = make("button", { type: "button" }, "Close");
+    const content = make("div", {});
+    const dialog = make("dialog", { id: "play" }, make("div", { className: "bar" }, title, close), content);
+    dialog.setAttribute("aria-labelledby", "play-title");
+    close.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => dialog.remove());
+    explorer.after(dialog);
+    dialog.showModal();
+    ask();
+
+    function ask() {
+      const image = images[answers.length];
+      const svg = one(".truth svg", image);
+      const [rows, cols, wide, high] = svg.dataset.cells.split(" ").map(Number);
+      title.textContent = `Photo ${answers.length + 1} of ${images.length}`;
+      const picture = svg.cloneNode(false);
+      ["data-ball", "data-cells", "aria-label", "role"].forEach((name) => picture.removeAttribute(name));
+      picture.setAttribute("aria-hidden", "true");
+      picture.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+      picture.append(one("use.photo", svg).cloneNode());
+      const cells = [...Array(rows * cols).keys()].map((place) => {
+        const label = `${letters(Math.floor(place / cols))}${(place % cols) + 1}`;
+        const cell = make("button", { type: "button", ariaLabel: label, tabIndex: place ? -1 : 0 });
+        cell.dataset.cell = label;
+        cell.addEventListener("click", () => answer(image, label, board));
+        return cell;
+      });
+      const group = make("div", { className: "cells" }, ...cells);
+      group.setAttribute("role", "group");
+      group.setAttribute("aria-label", `Cells A1 to ${cells.at(-1).dataset.cell}. Move with the arrow keys, choose with Enter.`);
+      group.style.gridTemplate = `repeat(${rows}, 1fr) / repeat(${cols}, 1fr)`;
+      group.addEventListener("keydown", (event) => {
+        const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -cols, ArrowDown: cols }[event.key];
+        const next = step && cells[cells.indexOf(document.activeElement) + step];
+        if (!step) return;
+        event.preventDefault();
+        if (next) next.focus();
+      });
+      const board = make("div", { className: "board" }, picture, group);
+      content.replaceChildren(make("p", {}, "The ball was removed from this photo. Where is it? Choose a cell."), board);
+      cells[0].focus();
+    }
+
+    function answer(image, label, board) {
+      const lines = outcomes(image, label);
+      answers.push({ image, label, lines });
+      for (const cell of all("button", board)) cell.disabled = true;
+      one(`[data-cell="${label}"]`, board).classList.add("guessed");
+      one("svg", board).append(one(".truth .heat", image).cloneNode(true), one(".truth use.ball", image).cloneNode());
+      const last = answers.length === images.length;
+      const next = make("button", { type: "button", className: "main" }, last ? "Show the result" : "Next photo");
+      next.addEventListener("click", last ? finish : ask);
+      const said = lines[0][1] ? `${label} is a hit.` : `${label} is ${lines[0][2].toFixed(0)} pixels away from the ball.`;
+      one("p", content).replaceChildren(make("strong", { role: "status" }, said), " ", next);
+      board.after(standings(lines, "Hits, and mean distance from the ball, on this photo."));
+      next.focus();
+    }
+
+    function finish() {
+      const names = [...new Set(answers.flatMap(({ lines }) => lines.map(([name]) => name)))];
+      const totals = names.map((name) => {
+        const own = answers.flatMap(({ lines }) => lines.filter((line) => line[0] === name));
+        return [name, mean(own.map((line) => line[1])), mean(own.map((line) => line[2]))];
+      });
+      const hits = answers.filter(({ lines }) => lines[0][1]).length;
+      title.textContent = `You found the ball in ${hits} of ${answers.length} photos`;
+      const save = make("button", { type: "button", className: "main" }, "Save your answers (CSV)");
+      save.addEventListener("click", () => {
+        const rows = answers.map(({ image, label }) => [image.dataset.sport, image.dataset.image, "reader", "human", label]);
+        const text = asCsv([["sport", "image", "respondent", "kind", "cell"], ...rows]);
+        const link = make("a", { href: `data:text/csv;charset=utf-8,${encodeURIComponent(text)}`, download: "guesses.csv" });
+        link.click();
+      });
+      const again = make("button", { type: "button" }, "Play again");
+      again.addEventListener("click", () => { answers.length = 0; ask(); });
+      const note = "Your answers stay on this page unless you save them.";
+      content.replaceChildren(make("p", {}, save, " ", again), make("p", {}, note), standings(totals, "Means over these photos."));
+      save.focus();
+    }
+  }
+
+  // Navigation -----------------------------------------------------------------------------------------------
+
+  const wide = matchMedia("(min-width: 62rem)");
+  const menu = one(".menu");
+  const unfold = () => { menu.open = wide.matches; };
+  wide.addEventListener("change", unfold);
+  unfold();
+  one("ol", menu).addEventListener("click", unfold);
 })();

@@ -119,7 +119,7 @@ def _draw(folder: Path, presets: Sequence[str], signed: tuple[Figure, str]) -> t
         drawn = chart.draw(range(len(chart.names)), FigureFrame(figure.title, (figure.caption, signature)))
         for path in written:
             save_figure(drawn, path)
-        if isinstance(figure, PagePicture):
+        if isinstance(figure, PagePicture) and not figure.rows:
             svg = (folder / f"{figure.name}.svg").read_text(encoding="utf-8")
             panels = inline_panels(svg, mark_texts(drawn), figure.name, figure.alts)
         for name in presets:

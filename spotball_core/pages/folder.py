@@ -141,7 +141,7 @@ def _write_images(folder: Path, page: Page, sections: Sequence[Section]) -> list
                 some = tuple(images[start : start + _ON_A_PAGE])
                 name = f"{len(contents) + 1}-{file_name(sport)}.html"
                 title = f"{sport}, images {start + 1}–{start + len(some)} of {len(images)}"
-                part = replace(gallery, images=some, highlights=(), failures=())
+                part = replace(gallery, images=some, failures=())
                 alone = Section(section.name, title, gallery=part)
                 about = replace(page, title=title, intro=(), warnings=(), back=f"../{PAGE}", about=(section.title,))
                 (folder / name).write_text(render_page(about, [alone], {}), encoding="utf-8", newline="\n")

@@ -65,6 +65,27 @@ def tiles(density: FloatArray, grid: Grid) -> tuple[Tile, ...]:
     )
 
 
+def heat(density: FloatArray, grid: Grid) -> str:
+    """Return the cells with a density above 0 as SVG: one path for all cells of the same opacity.
+
+    The SVG is written here and not in the template, because a report has tens of thousands of cells.
+
+    Args:
+        density: the opacity of each cell, from 0 to 1, shape (n_cells,).
+        grid: the grid of the cells.
+
+    Examples:
+        >>> grid = Grid.standard()
+        >>> heat(grid.mask(["A1", "A2"]) * 0.5, grid)
+        '<path d="M0 0h64v60h-64zM64 0h64v60h-64z" fill-opacity="0.5"/>'
+    """
+    paths: dict[float, list[str]] = {}
+    for tile in tiles(np.round(density, 2), grid):
+        square = f"M{tile.x:g} {tile.y:g}h{tile.wide:g}v{tile.high:g}h{-tile.wide:g}z"
+        paths.setdefault(tile.density, []).append(square)
+    return "".join(f'<path d="{"".join(squares)}" fill-opacity="{opacity:g}"/>' for opacity, squares in paths.items())
+
+
 def _around(window: Window, grid: Grid) -> Tile:
     (top, bottom), (left, right) = window
     wide, high = grid.cell_width, grid.cell_height

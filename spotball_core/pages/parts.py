@@ -12,19 +12,21 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from spotball_core.grid import row_name
+from spotball_core.pages.dots import DotRows, dot_rows
 from spotball_core.plots import theme
+from spotball_core.plots.dots import DotChart
 from spotball_core.plots.inline import Inline
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from spotball_core.pages.cards import Gallery, PhotoSheet
+    from spotball_core.pages.cards import Gallery, Opening, PhotoSheet
     from spotball_core.pages.maps import MapFigure
     from spotball_core.plots.presets import Chart
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PagePicture:
     """A chart with its title and caption.
 
@@ -42,10 +44,15 @@ class PagePicture:
     chart: Chart
     alts: tuple[str, ...]
 
+    @cached_property
+    def rows(self) -> tuple[DotRows, ...]:
+        """The rows of a dot chart, which fit any width; empty for other charts, which are drawn as SVG."""
+        return dot_rows(self.chart, self.alts) if isinstance(self.chart, DotChart) else ()
+
     @property
     def fits_beside(self) -> bool:
-        """Whether a page can show the chart next to text, because it has one panel that is one column wide."""
-        return len(self.chart.names) == 1 and not self.chart.wide
+        """Whether a page shows the chart next to text, because it has one panel that is one column wide."""
+        return len(self.chart.names) == 1 and not self.chart.wide and not self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +104,22 @@ class PageTable:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page with a heading.
+    """A part of the page with a heading. Its figures come first, then its sentences; explanations are folded.
 
     Attributes:
         name: unique on the page.
         title: the section's heading.
-        lead: paragraphs about the topic and how to read the section.
-        points: the findings, usually one sentence per sport.
+        short: the name in the page's navigation; the heading if empty.
+        lead: paragraphs about the topic and how to read the section; folded if there is a figure.
+        points: the findings that the figures show.
+        details: further findings, usually one sentence per sport, which are folded.
         missing: why there is nothing to show; empty if there is something.
         pictures: charts.
         maps: heat maps.
         tables: tables.
-        gallery: cards of images, after the tables.
-        photos: cards of the gaze task's photos, after the tables.
+        gallery: a wall of images.
+        photos: cards of the gaze task's photos.
+        opening: images with heat maps, next to the charts.
         signature: signature of the section's numbers; empty if they come from the report's scoring.
     """
 
@@ -118,11 +128,14 @@ class Section:
     lead: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     missing: str = ""
+    short: str = ""
+    details: tuple[str, ...] = ()
     pictures: tuple[PagePicture, ...] = ()
     maps: MapFigure | None = None
     tables: tuple[PageTable, ...] = ()
     gallery: Gallery | None = None
     photos: PhotoSheet | None = None
+    opening: Opening | None = None
     signature: str = ""
 
 
@@ -135,14 +148,13 @@ class Page:
         generator: the command that writes the page.
         intro: paragraphs below the title.
         signature: signature of the page's numbers; empty if each section has its own.
-        warnings: warnings about the data.
+        warnings: warnings about the data, which are folded at the bottom of the page; the top states their number.
         dropped: number of excluded responses or trials, by reason.
         reference: the respondent that others are compared with; None without a reference.
         respondents: respondents whose rows, marks and cards the reader can select.
         about: paragraphs at the bottom; by default they name the record and the figures of a report.
         back: address of the page that this page is a part of; empty for a page on its own.
-        remarks: remarks on methods, which the page folds.
-        is_result: whether the title is a result. The warnings are then folded, and the signature is only at the bottom.
+        remarks: remarks on methods.
     """
 
     title: str
@@ -156,7 +168,6 @@ class Page:
     about: Sequence[str] = ()
     back: str = ""
     remarks: Sequence[str] = ()
-    is_result: bool = False
 
 
 def render_page(page: Page, sections: Sequence[Section], svgs: Mapping[str, Sequence[Inline]]) -> str:

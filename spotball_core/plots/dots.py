@@ -17,7 +17,6 @@ from spotball_core.plots.canvas import (
     PanelBox,
     fitted,
     headline,
-    mark,
     panels,
     quiet_axes,
     scale,
@@ -26,7 +25,7 @@ from spotball_core.plots.canvas import (
     text_width,
 )
 from spotball_core.plots.theme import FAINT, INK, PAPER
-from spotball_core.text.numbers import interval, quantity
+from spotball_core.text.numbers import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,15 +133,15 @@ class DotChart:
 
     @cached_property
     def _right(self) -> float:
-        return max((text_width(self._note(dot), SMALL) for panel in self.panels for dot in panel.dots), default=0) + 0.1
+        return max((text_width(self.note(dot), SMALL) for panel in self.panels for dot in panel.dots), default=0) + 0.1
 
     @property
     def _wide(self) -> float:
         return max(COLUMN - self._left - self._right, _LEAST_WIDE)
 
     @cached_property
-    def _ends(self) -> tuple[float, float]:
-        """The start and end of the scale."""
+    def limits(self) -> tuple[float, float]:
+        """The start and end of the scale, which all panels share."""
         values = [
             value
             for panel in self.panels
@@ -158,11 +157,12 @@ class DotChart:
         room = 0.04 * ((high - start) or 1.0)
         return (start - room if start == low and start != self.start else start), high + ends_at_data * room
 
-    def _note(self, dot: Dot) -> str:
+    def note(self, dot: Dot) -> str:
+        """Return the text in a row's right margin."""
         return dot.note or (quantity(dot.value, self.unit) if dot.value is not None else "")
 
     def _inches(self, value: float) -> float:
-        start, end = self._ends
+        start, end = self.limits
         return (value - start) / (end - start) * self._wide
 
     def _spans(self, panel: DotPanel) -> list[tuple[float, float]]:
@@ -180,7 +180,7 @@ class DotChart:
 
     def _draw(self, axes: Axes, panel: DotPanel, n_rows: float, box: PanelBox) -> None:
         quiet_axes(axes)
-        start, end = self._ends
+        start, end = self.limits
         axes.set_xlim(start, end)
         axes.set_ylim(n_rows - 0.5, -0.5)
         axes.set_yticks([])
@@ -198,26 +198,20 @@ class DotChart:
         before = None
         for dot, y in zip(panel.dots, rows, strict=True):
             _draw_dot(axes, dot, y)
-            if dot.value is not None:
-                ends = interval(dot.ends, self.unit)
-                mark(
-                    axes,
-                    f"{dot.respondent} {dot.prompt}".rstrip() + f": {quantity(dot.value, self.unit)} {ends}".rstrip(),
-                )
             if dot.respondent != before:
                 place = (-72 * (self._left - 0.06), 0)
                 axes.annotate(dot.respondent, (0, y), place, ha="left", fontsize=LABEL, color=INK, **look)
             if dot.prompt:
                 axes.annotate(dot.prompt, (0, y), (-72 * _GAP, 0), ha="right", fontsize=SMALL, color=FAINT, **look)
             right = (72 * (self._right - 0.04), 0)
-            axes.annotate(self._note(dot), (1, y), right, ha="right", fontsize=SMALL, color=INK, **look)
+            axes.annotate(self.note(dot), (1, y), right, ha="right", fontsize=SMALL, color=INK, **look)
             before = dot.respondent
         headline(axes, panel.title, panel.under, box)
 
     def _label_axis(self, axes: Axes) -> None:
         """Label the scale: as many ticks as have room, and the name below the plot or moved into the panel."""
         for n in range(4, 0, -1):
-            ticks, labels = scale(*self._ends, percent=self.unit == "share", n=n)
+            ticks, labels = scale(*self.limits, percent=self.unit == "share", n=n)
             room = min((self._inches(b) - self._inches(a) for a, b in pairwise(ticks)), default=self._wide)
             if room > max((text_width(label, SMALL) for label in labels), default=0.0) + _GAP:
                 break

@@ -135,6 +135,16 @@ def _clean(element: ElementTree.Element) -> None:
             child.tail = None
 
 
+def page_color(color: str) -> str:
+    """Return the CSS variable of a color of the theme's light pages; other colors are unchanged.
+
+    Examples:
+        >>> page_color("#d55e00"), page_color("#123456")
+        ('var(--people)', '#123456')
+    """
+    return _VARIABLES.get(color, color)
+
+
 def _restyled(style: str) -> str:
     style = _FONT.sub("font-family: inherit", style)
-    return _COLOR.sub(lambda match: _VARIABLES.get(match[0], match[0]), style)
+    return _COLOR.sub(lambda match: page_color(match[0]), style)

@@ -88,14 +88,14 @@ def page_of(view: PageView) -> Page:
     """Return the page's title and the other parts around its sections."""
     report = view.report
     return Page(
-        TITLE,
+        sections_findings.title(view) or TITLE,
         GENERATOR,
         _intro(view),
         report.signature,
         report.warnings,
         report.provenance.dropped,
-        view.reference,
-        tuple(dict.fromkeys(group.respondent or "" for group in view.scored)),
+        view.reference_words,
+        tuple(dict.fromkeys(view.in_words(group.respondent or "") for group in view.scored)),
     )
 
 
@@ -103,9 +103,11 @@ def all_sections(
     view: PageView, image_folders: Sequence[Path] = (), workers: Workers = THIS_PROCESS
 ) -> tuple[Section, ...]:
     """Return every section of the page, from top to bottom."""
+    images = sections_gallery.images(view, image_folders, workers)
     return (
-        sections_findings.findings(view),
+        sections_findings.findings(view, images.gallery.images if images.gallery else ()),
         *([sections_changes.changes(view, view.page.changes)] if view.page.changes else []),
+        images,
         sections_scores.accuracy(view),
         sections_scores.error(view),
         sections_scores.alignment(view),
@@ -116,7 +118,6 @@ def all_sections(
         sections_people.mixture(view),
         *([sections_cues.cues(view, view.page.cues, image_folders)] if view.page.cues else []),
         *([sections_reasoning.words(view.page.reasoning)] if view.page.reasoning else []),
-        sections_gallery.images(view, image_folders, workers),
         sections_tables.everything(view),
         sections_players.density(view),
         sections_players.thresholds(view),
@@ -124,20 +125,19 @@ def all_sections(
 
 
 def _intro(view: PageView) -> list[str]:
-    """Return paragraphs on the respondents, their numbers of answers, and the images."""
+    """Return a sentence on the respondents, their numbers of answers, and the images."""
     kinds: dict[str, set[str]] = {"human": set(), "model": set(), "baseline": set()}
     for group in view.scored:
         if group.kind:
             kinds[group.kind].add(group.respondent or "")
-    words = [f"people ({', '.join(sorted(kinds['human']))})"] if kinds["human"] else []
+    people = sorted(kinds["human"])
+    words = ["people" if len(people) == 1 else f"people ({', '.join(people)})"] if people else []
     words += [plural(len(kinds[kind]), kind) for kind in ("model", "baseline") if kinds[kind]]
     n, images = view.page.n_responses, plural(view.page.n_images, "image")
-    others = any(group.respondent != view.reference for group in view.scored)
-    compared = f" The other respondents are compared with {view.reference_words}." if view.reference and others else ""
     of_whom = f" of {listed(words)}" if words else ""
     sports = named_sports(view.sports)
     of_sports = f" of {listed(sports)}" if sports else ""
-    return [f"This page reports on {plural(n, 'response')}{of_whom} to {images}{of_sports}.{compared}"]
+    return [f"{plural(n, 'response')}{of_whom} to {images}{of_sports}."]
 
 
 def write_report(

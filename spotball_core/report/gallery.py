@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.grid import Grid
-from spotball_core.pages.cards import AnswerCard, FailureLinks, Gallery, Highlight, ImageCard, Line, as_data
-from spotball_core.pages.maps import Tile, tiles
+from spotball_core.pages.cards import AnswerCard, FailureLinks, Gallery, Hits, ImageCard, Line, as_data
+from spotball_core.pages.maps import Tile, heat
 from spotball_core.report.maps import top_cells
 from spotball_core.report.numbers.records import CaseNumbers, GalleryNumbers, ShownImage
 from spotball_core.report.view import PageView
+from spotball_core.schema.keypoints import SKELETON
 from spotball_core.schema.report import sport_prefix
 from spotball_core.schema.scene import Scene
 from spotball_core.service.parallel import THIS_PROCESS, Workers
@@ -24,13 +25,10 @@ from spotball_core.text.words import plural
 from spotball_core.typing import BoolArray, FloatArray
 
 _DENSEST = 0.75
-"""Opacity of the cell that the reference named most."""
+"""Opacity of the cell with the most guesses, or with the highest score of a cue."""
 
-_COUNTED = 11.0
-"""Minimum radius of a circle that shows its count, in pixels of the image."""
-
-_HIGHLIGHTED = 6
-"""Maximum number of images in each list of highlights."""
+SHOWN_CUES = ("feet", "head", "torso", "view")
+"""Cues whose maps are shown; each depends on one scene only."""
 
 _ORDERS = (
     ("disagreement", "most disagreement first"),
@@ -43,7 +41,7 @@ _ORDERS = (
 
 
 def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Gallery:
-    """Return the gallery with its images, cards, highlights and links, as the page shows it.
+    """Return the gallery with its images, cards and links, as the page shows it.
 
     Args:
         view: the report with the names and looks of its groups.
@@ -80,11 +78,11 @@ def gallery(view: PageView, shown: GalleryNumbers, folders: Sequence[Path], work
     return Gallery(
         shown.modes,
         tuple((key, name) for key, name in _ORDERS if all(key in image.order for image in images)),
-        _highlights(images, view.reference_words),
         images,
         failures,
         sum(image.data is None for image in images),
         _left_out(view, shown),
+        view.name(view.best) if view.best else "",
     )
 
 
@@ -102,29 +100,6 @@ def _anchors() -> Callable[..., str]:
         return name
 
     return anchor
-
-
-def _highlights(images: Sequence[ImageCard], reference: str) -> tuple[Highlight, ...]:
-    """Return lists of noteworthy images: the first images by each criterion for which any image has a value."""
-    titles = {
-        "disagreement": f"Images on which respondents are farthest from {reference}",
-        "typical": "Images with typical disagreement",
-        "agreement": f"Images on which respondents are closest to {reference}",
-        "leak": (
-            f"Images on which a respondent finds the ball much more often than {reference}, so the photo may show "
-            "traces of the ball"
-        ),
-    }
-    highlights = []
-    for key, title in titles.items():
-        some = [image for image in images if key in image.order and (key != "leak" or image.order[key] > 0.5)]
-        some.sort(key=lambda image: -image.order[key])
-        if some:
-            links = tuple(
-                (f"{sport_prefix(image.sport, ' ')}{image.title}", image.name) for image in some[:_HIGHLIGHTED]
-            )
-            highlights.append(Highlight(title, links))
-    return tuple(highlights)
 
 
 def _left_out(view: PageView, shown: GalleryNumbers) -> str:
@@ -145,7 +120,7 @@ def _left_out(view: PageView, shown: GalleryNumbers) -> str:
 def _picture(folders: Sequence[Path], scene: Scene) -> str | None:
     """Return the scene's image as a `data:` address; None if there is no readable file."""
     path = find_file(folders, scene.path)
-    return as_data(path, scene.layout) if path else None
+    return as_data(path) if path else None
 
 
 def _image(
@@ -153,6 +128,7 @@ def _image(
 ) -> ImageCard:
     scene, grid = shown.scene, shown.scene.layout
     people = _on_grid(shown.reference, grid)
+    cues = _cue_maps(scene) if view.page.cues and scene.players else ()
     order: dict[str, float] = {}
     if shown.disagreement is not None and shown.from_typical is not None:
         order |= {
@@ -168,8 +144,8 @@ def _image(
     ball = ", ".join(scene.ball_cells or ()) or "not known"
     facts = []
     if shown.ease is not None:
-        who = view.reference_words or "respondents"
-        finds = "find" if who in ("people", "respondents") else "finds"
+        who = {"": "Respondents", "people": "People"}.get(view.reference_words, view.reference_words)
+        finds = "finds" if who == view.reference else "find"
         facts.append(f"{who} {finds} the ball in {quantity(shown.ease, 'share')} of guesses")
     if shown.disagreement is not None:
         apart = quantity(shown.disagreement, view.policy.wasserstein_unit)
@@ -188,8 +164,10 @@ def _image(
         ball_cells=" ".join(scene.ball_cells or ()),
         players=_boxes(scene) if data is None else (),
         outlines=_outlines(scene) if data is None else (),
-        people=tiles(people / (people.max() or 1.0) * _DENSEST, grid),
-        shares=json.dumps({label: round(value, 4) for label, value in shown.reference.items()}),
+        poses=_poses(scene),
+        people=_heat(people, grid),
+        hits=_hits(people, scene),
+        cues=cues,
         facts="; ".join(facts) + "." if facts else "",
         order=order,
         failures=tuple(mode.key for mode in numbers.modes if any(mode.key in card.failures for card in cards)),
@@ -203,7 +181,6 @@ def _card(
 ) -> AnswerCard:
     unit, grid = view.policy.wasserstein_unit, scene.layout
     answers = _on_grid(case.answers, grid)
-    circles, counts = _circles(answers, grid)
     facts = []
     if case.distance is not None and case.uniform is not None:
         uniform = number(case.uniform, unit)
@@ -213,13 +190,11 @@ def _card(
         facts.append(f"{some} of its guesses name a cell with the ball")
     return AnswerCard(
         name=anchor(scene.sport, scene.image, case.respondent or "", case.prompt or ""),
-        respondent=case.respondent or "",
+        respondent=view.in_words(case.respondent or ""),
         title=view.name(case),
-        circles=circles,
-        counts=counts,
-        color=view.color(case),
+        heat=_heat(answers, grid),
         facts="; ".join(facts) + "." if facts else "",
-        right=case.right,
+        hits=_hits(answers, scene),
         failures=case.failures,
         badges=tuple(mode.title for mode in numbers.modes if mode.key in case.failures),
         rationales=case.rationales,
@@ -244,21 +219,41 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
     return tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in lines)
 
 
-def _circles(mass: FloatArray, grid: Grid) -> tuple[str, str]:
-    """Return a circle for each guessed cell, and the numbers of guesses that fit into the circles, both as SVG.
+def _heat(mass: FloatArray, grid: Grid) -> str:
+    return heat(mass / (mass.max(initial=0.0) or 1.0) * _DENSEST, grid)
 
-    The SVG is written here and not in the template, because a report has tens of thousands of circles.
-    """
-    cells = np.flatnonzero(mass)
-    radii = 0.46 * min(grid.cell_width, grid.cell_height) * np.sqrt(mass[cells] / mass.max(initial=1e-300))
-    circles, counts = [], []
-    for (x, y), radius, n in zip(grid.centers[cells].tolist(), radii.tolist(), mass[cells].tolist(), strict=True):
-        circles.append(f'<circle cx="{x:g}" cy="{y:g}" r="{radius:.1f}"/>')
-        if radius >= _COUNTED:
-            count = f"{n:.3g}"
-            size = min(1.5 * radius / max(len(count) - 0.5, 1), 26)
-            counts.append(f'<text x="{x:g}" y="{y:g}" dy=".36em" font-size="{size:.0f}">{count}</text>')
-    return "".join(circles), "".join(counts)
+
+def _hits(mass: FloatArray, scene: Scene) -> Hits:
+    """Return the share of guesses that name a cell with the ball, and their mean distance from the nearest one."""
+    grid, total = scene.layout, float(mass.sum())
+    if not scene.ball_cells or not total:
+        return Hits()
+    ball = grid.mask(scene.ball_cells)
+    offsets = grid.centers[:, None] - grid.centers[ball][None]
+    distances = np.hypot(offsets[..., 0], offsets[..., 1]).min(axis=1)
+    return Hits(float(mass[ball].sum()) / total, float(mass @ distances) / total)
+
+
+def _cue_maps(scene: Scene) -> tuple[tuple[str, str], ...]:
+    """Return the name and the map of each cue that applies to a scene."""
+    scores = cue_scores([scene], SHOWN_CUES)
+    maps = []
+    for place, cue in enumerate(scores.cues):
+        values = scores.values[0, :, place]
+        if np.isfinite(values).all() and np.ptp(values) > 0:
+            maps.append((cue.title, _heat((values - values.min()) ** 1.5, scene.layout)))
+    return tuple(maps)
+
+
+def _poses(scene: Scene) -> str:
+    """Return the detected skeletons as data of an SVG path."""
+    lines = []
+    for body in scene.keypoints.tolist():
+        for first, second in SKELETON:
+            (x1, y1, seen), (x2, y2, also_seen) = body[first], body[second]
+            if seen > 0 and also_seen > 0:
+                lines.append(f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}")
+    return "".join(lines)
 
 
 def _boxes(scene: Scene) -> tuple[Tile, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -58,12 +59,17 @@ class PageView:
 
     @cached_property
     def reference_words(self) -> str:
-        """The name to use for the reference in sentences, such as "people"; empty if there is no reference."""
+        """The name that the page uses for the reference, such as "people"; empty if there is no reference."""
         return self.in_words(self.reference) if self.reference else ""
 
     def in_words(self, respondent: str) -> str:
-        """Return the name to use for a respondent in sentences."""
-        return in_words(respondent, self.report.groups)
+        """Return the name that the page uses for a respondent."""
+        return self._words.get(respondent, respondent)
+
+    @cached_property
+    def _words(self) -> dict[str, str]:
+        groups = self.report.groups
+        return {name: in_words(name, groups) for group in groups for name in (group.respondent or "",)}
 
     @cached_property
     def scored(self) -> list[GroupScore]:
@@ -74,6 +80,26 @@ class PageView:
     def compared(self) -> list[GroupScore]:
         """The groups to compare with the reference; baselines are included only if there are no other groups."""
         return compared(self.scored, self.reference)
+
+    @cached_property
+    def best(self) -> GroupScore | None:
+        """The best of the compared groups: the highest accuracy or, without accuracies, the smallest distance."""
+        for key, sign in (("accuracy", 1), ("wasserstein_matched", -1)):
+            known = [
+                (sign * value, score)
+                for score in self.of_all
+                if any(same_group(score, group, any_sport=True) for group in self.compared)
+                and key in score.metrics
+                and (value := score.metrics[key].value) is not None
+            ]
+            if known:
+                return max(known, key=lambda pair: pair[0])[1]
+        return None
+
+    @cached_property
+    def of_all(self) -> Sequence[GroupScore]:
+        """The scores at the top of the page: the means over sports or, if there are none, the scores of one sport."""
+        return self.page.overall or self.of_sport(self.sports[0])
 
     @cached_property
     def sports(self) -> list[str]:
@@ -154,27 +180,27 @@ class PageView:
         return (group.prompt or "") if self._asked[group.respondent] > 1 else ""
 
     def labels(self, group: OfGroup) -> tuple[str, str]:
-        """Return the names to use for a group's respondent and prompt in figures, shortened if they are long."""
+        """Return the names of a group's respondent and prompt in figures, shortened if they are long."""
         return self._short[group.respondent or ""], shortened(self.prompt(group), PROMPT_ROOM)
 
     @property
     def reference_label(self) -> str:
-        """The name to use for the reference in figures, shortened if it is long; empty if there is no reference."""
+        """The name of the reference in figures, shortened if it is long; empty if there is no reference."""
         return self._short[self.reference] if self.reference else ""
 
     @cached_property
     def _short(self) -> dict[str, str]:
         names = list(dict.fromkeys(group.respondent or "" for group in self.report.groups))
-        short = [shortened(name, NAME_ROOM) for name in names]
+        short = [shortened(self.in_words(name), NAME_ROOM) for name in names]
         # Names that would look the same after shortening are kept in full.
         return {
-            name: name if short.count(short_name) > 1 else short_name
+            name: self.in_words(name) if short.count(short_name) > 1 else short_name
             for name, short_name in zip(names, short, strict=True)
         }
 
     def name(self, group: OfGroup) -> str:
         """Return a group's respondent, followed by its prompt if the respondent has several."""
-        return f"{group.respondent} {self.prompt(group)}".rstrip()
+        return f"{self.in_words(group.respondent or '')} {self.prompt(group)}".rstrip()
 
 
 def same_group(one: OfGroup, other: OfGroup, *, any_sport: bool = False) -> bool:

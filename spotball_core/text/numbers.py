@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spotball_core.grid import row_name
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy, Window
 from spotball_core.schema.report import Interval, MetricValue
 
-_DIGITS = {"share": 1, "px": 1, "cell": 2, "diagonal": 3, "score": 2}
+_DIGITS = {"share": 1, "px": 1, "times": 1, "cell": 2, "diagonal": 3, "score": 2}
 _SIGNS = {"share": "%", "px": " px", "cell": " cells", "diagonal": " diagonals", "nats": " nats"}
 
 
@@ -57,6 +59,31 @@ def told(value: MetricValue, unit: str) -> str:
     if value.value is None:
         return f"no value ({value.reason})"
     return f"{quantity(value.value, unit)} {interval(value.ci95, unit)}".rstrip()
+
+
+def ranged(values: Sequence[float], unit: str) -> str:
+    """Format a range of numbers with their unit; a single number if all are equal when rounded.
+
+    Examples:
+        >>> ranged([0.31, 0.28, 0.3], "share"), ranged([0.2, 0.2], "share")
+        ('28.0% to 31.0%', '20.0%')
+    """
+    low, high = quantity(min(values), unit), quantity(max(values), unit)
+    return low if low == high else f"{low} to {high}"
+
+
+def more_or_less(difference: float, ends: Interval | None, unit: str) -> str:
+    """Describe a difference by its size and direction, with the interval of the size.
+
+    Examples:
+        >>> more_or_less(-0.926, (-0.95, -0.9), "share"), more_or_less(12.34, None, "px")
+        ('92.6 points less [90.0, 95.0]', '12.3 px more')
+    """
+    low, high = ends or (difference, difference)
+    size, low, high = (difference, low, high) if difference >= 0 else (-difference, -high, -low)
+    amount = f"{number(size, unit)} points" if unit == "share" else quantity(size, unit)
+    words = f"{amount} {'more' if difference >= 0 else 'less'}"
+    return f"{words} {interval((low, high), unit)}" if ends else words
 
 
 def window_words(window: Window) -> str:

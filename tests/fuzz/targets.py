@@ -225,7 +225,7 @@ def _reply(path: Path) -> None:
 
 def _pictures_read(folder: Path) -> None:
     for path in folder.iterdir():
-        as_data(path, Grid.standard())
+        as_data(path)
 
 
 def _scored(folder: Path) -> None:

@@ -29,7 +29,7 @@ def test_report_command_with_reasoning_adds_a_reasoning_section_with_figure_and_
     assert [link.attributes["href"] for link in page.all("nav")[0].all("a")] == [f"#{name}" for name in names]
     mine = sections[names.index("reasoning")]
     assert report.signature in mine.text
-    assert [one.attributes["role"] for one in mine.all("svg")] == ["img"] * 3
+    assert [one.attributes["role"] for one in mine.all("div", class_="dots")] == ["img"] * 3
     assert len(mine.all("table")) == 3
     figure = (tmp_path / "out/figures/reasoning.svg").read_text(encoding="utf-8")
     assert report.signature in figure

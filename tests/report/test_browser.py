@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spotball_core import score
 from tests.browsing import launched
 from tests.report.conftest import Written
 
@@ -49,9 +52,39 @@ def test_page_with_all_details_open_fits_the_screen_width(
     if script:
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("details.image").count() == 6
-    assert page.locator("#explorer button").count() == (2 if script else 0)
+    assert page.locator(".wall > li").count() == 6
+    assert page.locator("#explorer button").count() == (1 if script else 0)
+    # The links open an image and a card also without the script.
+    page.goto((written.out / "report.html").as_uri() + "#soccer-2-alpha-cot")
+    page.locator("#soccer-2-alpha-cot").wait_for(state="visible")
     context.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_first_screen_shows_images_and_the_chart_of_all_respondents_and_no_cut_navigation(
+    opened: Any, width: int, height: int
+) -> None:
+    opened.set_viewport_size({"width": width, "height": height})
+
+    def bottom(selector: str) -> float:
+        box = opened.locator(selector).last.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        return float(box["y"] + box["height"])
+
+    assert bottom(".opening > svg:visible") <= height
+    assert bottom("#summary .dots") <= height
+    if width == 1280:
+        assert opened.locator(".opening > svg:visible").count() == 6
+        assert bottom("#summary .words > ul > li") <= height
+        last = opened.locator("nav li").last.bounding_box()
+        assert last["x"] + last["width"] <= width
+    else:
+        assert not opened.locator("nav li").first.is_visible()
+        opened.locator("nav summary", has_text="Sections").click()
+        opened.locator("nav a", has_text="Tables").click()
+        opened.locator("nav li").first.wait_for(state="hidden")
 
 
 def column(page: Any, table: str, place: int) -> list[list[str]]:
@@ -69,6 +102,7 @@ def table_of(page: Any, name: str) -> Any:
 
 
 def test_table_sorts_rows_within_sports_and_shows_only_rows_that_match_the_filter(opened: Any) -> None:
+    opened.locator("#summary .fold").first.click()
     head = table_of(opened, "headline").get_by_role("button", name="Accuracy (%)")
     for direction, reverse in (("descending", True), ("ascending", False)):
         head.click()
@@ -86,13 +120,14 @@ def test_table_sorts_rows_within_sports_and_shows_only_rows_that_match_the_filte
 
 
 def test_table_copy_buttons_copy_csv_markdown_and_latex(opened: Any, written: Written) -> None:
+    opened.locator("#summary .fold").first.click()
     tools = opened.locator(".tools").first
     tools.get_by_role("button", name="CSV").click()
     lines = list(csv.reader(io.StringIO(opened.evaluate("navigator.clipboard.readText()"))))
     assert lines[0][:5] == ["", "Respondent", "Prompt", "Accuracy (%)", "Accuracy (%): 95% interval"]
     assert len({len(line) for line in lines}) == 1
     first = written.report.groups[0]
-    assert lines[1][:4] == ["soccer", "human", "base", f"{100 * (first.metrics['accuracy'].value or 0):.1f}"]
+    assert lines[1][:4] == ["soccer", "people", "base", f"{100 * (first.metrics['accuracy'].value or 0):.1f}"]
     assert len(lines) == 1 + 12
     tools.get_by_role("button", name="Markdown").click()
     markdown = opened.evaluate("navigator.clipboard.readText()").splitlines()
@@ -121,15 +156,13 @@ def test_unchecked_respondent_is_hidden_in_tables_and_cards_and_dimmed_in_figure
 
 
 def images(page: Any) -> list[str]:
-    return page.evaluate("[...document.querySelectorAll('details.image')].filter((i) => !i.hidden).map((i) => i.id)")
+    """Return the names of the images in the wall."""
+    return page.evaluate(
+        "[...document.querySelectorAll('.wall > li')].filter((i) => !i.hidden).map((i) => i.firstChild.hash.slice(1))"
+    )
 
 
-def test_gallery_images_are_sorted_and_filtered_by_the_controls_and_opened_by_links(
-    opened: Any, written: Written
-) -> None:
-    assert not opened.locator("#soccer-2-alpha-cot").is_visible()
-    opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
-    opened.locator("#soccer-2-alpha-cot").wait_for(state="visible")
+def test_wall_is_sorted_and_filtered_by_the_controls(opened: Any, written: Written) -> None:
     shown = written.report.page.gallery
     assert shown is not None
     right = {f"{i.scene.sport}-{i.scene.image}": i.reference_right or 0.0 for i in shown.images}
@@ -142,10 +175,58 @@ def test_gallery_images_are_sorted_and_filtered_by_the_controls_and_opened_by_li
     assert len(images(opened)) == 6
 
 
+def test_wall_shows_the_guesses_of_the_selected_respondent_and_the_slider_blends_photo_and_guesses(opened: Any) -> None:
+    thumb = opened.locator(".wall > li", has=opened.locator("a[href='#soccer-1']"))
+
+    def shaded() -> str:
+        return str(thumb.locator(".heat path").first.get_attribute("d"))
+
+    assert shaded().startswith("M256 180")  # People name D5.
+    opened.get_by_role("combobox", name="Guesses of").select_option("alpha base")
+    assert shaded().startswith("M0 0")  # Alpha names A1.
+    assert thumb.locator(".second").inner_text() == "0%"
+    opened.get_by_role("combobox", name="Guesses of").select_option("people")
+    assert shaded().startswith("M256 180")
+
+    def opacities() -> list[float]:
+        parts = (thumb.locator(selector) for selector in ("use.photo", ".heat"))
+        return [float(part.evaluate("(one) => getComputedStyle(one).opacity")) for part in parts]
+
+    assert opacities() == [1, 1]
+    for value, expected in (("0", [1, 0]), ("100", [0, 1])):
+        opened.locator("#explorer .blend").fill(value)
+        assert opacities() == expected
+
+
+def test_large_view_opens_by_click_and_link_and_is_operated_with_arrows_and_escape(opened: Any) -> None:
+    order = images(opened)
+    opened.locator(f".wall a[href='#{order[1]}']").click()
+    view = opened.locator("dialog[open]")
+    view.wait_for()
+    assert view.get_attribute("id") == order[1]
+    assert view.locator(".card").count() == 3
+    for key, place in (("ArrowRight", 2), ("ArrowLeft", 1), ("ArrowLeft", 0), ("ArrowLeft", -1)):
+        opened.keyboard.press(key)
+        opened.locator(f"#{order[place]}[open]").wait_for()
+        assert view.count() == 1
+    opened.keyboard.press("Escape")
+    view.wait_for(state="detached")
+    assert opened.evaluate("document.activeElement.hash") == f"#{order[-1]}"
+    # Arrows skip images that are not shown.
+    opened.get_by_role("combobox", name="Show").select_option("far")
+    opened.locator(".wall a[href='#soccer-1']").click()
+    opened.keyboard.press("ArrowRight")
+    assert view.get_attribute("id") == "soccer-1"
+    opened.evaluate("location.hash = '#soccer-2-alpha-cot'")
+    opened.locator("#soccer-2[open] #soccer-2-alpha-cot").wait_for()
+    opened.go_back()
+    opened.locator("#soccer-1[open]").wait_for()
+
+
 @pytest.mark.parametrize("width", [400, 1280, 1600])
 def test_contents_bar_stays_at_the_top_and_above_the_heading_after_a_jump_to_a_section(opened: Any, width: int) -> None:
     opened.set_viewport_size({"width": width, "height": 900})
-    opened.locator("nav.contents a", has_text="Every number").click()
+    opened.evaluate("location.hash = '#numbers'")
     place = "document.querySelector('nav.contents').getBoundingClientRect()"
     assert opened.evaluate(f"{place}.top") == 0
     heading = opened.evaluate("document.getElementById('numbers-title').getBoundingClientRect().top")
@@ -153,8 +234,8 @@ def test_contents_bar_stays_at_the_top_and_above_the_heading_after_a_jump_to_a_s
 
 
 def test_figure_markers_show_values_as_tooltips_and_page_controls_are_hidden_in_print(opened: Any) -> None:
-    titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark] title')].map((t) => t.textContent)")
-    assert any(title.startswith("human: ") and title.endswith("]") for title in titles)
+    titles = opened.evaluate("[...document.querySelectorAll('#accuracy [data-mark]')].map((row) => row.title)")
+    assert any(title.startswith("people: ") and title.endswith("]") for title in titles)
     opened.emulate_media(media="print")
     for shown in ("nav.contents", ".choose", ".tools", "#explorer"):
         assert not opened.locator(shown).first.is_visible()
@@ -162,6 +243,7 @@ def test_figure_markers_show_values_as_tooltips_and_page_controls_are_hidden_in_
 
 def test_long_respondent_name_does_not_hide_scores_on_a_narrow_screen(opened: Any) -> None:
     opened.set_viewport_size({"width": 400, "height": 900})
+    opened.locator("#summary .fold").first.click()
     name, score = "[...table.tBodies[0].rows[1].cells]", "getBoundingClientRect().right"
     right = opened.evaluate(
         f"""(() => {{ const table = document.getElementById("headline-caption").closest("table");
@@ -171,35 +253,42 @@ def test_long_respondent_name_does_not_hide_scores_on_a_narrow_screen(opened: An
     assert right < 400
 
 
-def test_guess_first_button_hides_the_ball_until_the_user_has_made_three_guesses(opened: Any) -> None:
-    opened.evaluate("location.hash = '#soccer-3'")
-    opened.get_by_role("button", name="Guess first").click()
-    image = opened.locator("#soccer-3")
-    assert not image.locator(".truth .hide").is_visible()
-    assert not image.locator("#soccer-3-beta-base").is_visible()
-    svg = image.locator(".truth svg")
-    assert "Ball" not in svg.get_attribute("aria-label")
-    box = svg.bounding_box()
-    left, top, wide, high = (float(v) for v in svg.get_attribute("viewBox").split())
-
-    def click(x: float, y: float) -> None:
-        svg.click(position={"x": (x - left) / wide * box["width"], "y": (y - top) / high * box["height"]})
-
-    click(288, 210)  # D5 contains the ball.
-    click(-10, 100)  # This point is outside the image, so it does not count.
-    click(32, 30)  # A1 does not contain the ball.
-    assert not image.locator("p.guess").is_visible()
-    click(352, 210)  # D6 also contains the ball.
-    said = image.locator("p.guess").inner_text()
-    assert "You: 2 of 3 guesses hit" in said
-    assert "human: 100.0% hit the ball; the mean error is 0 px." in said  # People named D5 and D6 six times each.
-    assert "beta: 100.0% hit the ball." in said
-    assert "100.0% of the guesses of human are in your cells." in said
-    assert image.locator(".truth .hide").is_visible()
-    assert "Ball: D5, D6" in svg.get_attribute("aria-label")
-    # Guesses can also be typed, in upper or lower case.
-    opened.evaluate("location.hash = '#soccer-1'")
-    other = opened.locator("#soccer-1")
-    other.get_by_label("type them:").fill("d5 Z99 nonsense a1, f10")
-    other.get_by_label("type them:").press("Enter")
-    assert "You: 1 of 3 guesses hit" in other.locator("p.guess").inner_text()
+def test_guess_before_you_look_compares_the_reader_with_everyone_and_saves_answers_that_score_reads(
+    opened: Any, written: Written, tmp_path: Path
+) -> None:
+    opened.get_by_role("button", name="Guess before you look").click()
+    play = opened.locator("#play")
+    order = images(opened)
+    named = {}
+    for place, image in enumerate(order):
+        assert play.locator(".ball, .heat").count() == 0
+        if place % 2:
+            play.get_by_role("button", name="D5", exact=True).click()
+        else:  # From A1, move to D5 and choose it with the keyboard only.
+            assert opened.evaluate("document.activeElement.dataset.cell") == "A1"
+            for key in (*["ArrowDown"] * 3, *["ArrowRight"] * 4, "Enter"):
+                opened.keyboard.press(key)
+        hit = image in ("soccer-1", "soccer-3")
+        assert play.locator("tbody tr").first.locator("td").first.inner_text() == ("100%" if hit else "0%")
+        named[image] = [row.split("\t") for row in play.locator("tbody").inner_text().splitlines()]
+        opened.keyboard.press("Enter")  # The button for the next photo has the focus.
+    # B6 is two rows and one column away from D5. The grid's cells have 64 x 60 pixels.
+    assert named["volleyball-1"][0] == ["you", "0%", f"{math.hypot(120, 64):.0f}"]
+    assert named["soccer-1"][1:] == [
+        ["people", "83%", "11"],
+        ["alpha base", "0%", f"{math.hypot(256, 180):.0f}"],
+        ["alpha cot", "100%", "0"],
+        ["beta", "50%", "32"],
+    ]
+    totals = {row.split("\t")[0]: row.split("\t")[1] for row in play.locator("tbody").inner_text().splitlines()}
+    assert totals["you"] == "33%"
+    assert set(totals) == {"you", "people", "alpha base", "alpha cot", "beta"}
+    with opened.expect_download() as download:
+        play.get_by_role("button", name="Save your answers").click()
+    download.value.save_as(tmp_path / "guesses.csv")
+    report = score(tmp_path / "guesses.csv", scenes=written.study / "scenes.jsonl")
+    groups = {group.sport: group for group in report.groups if group.respondent == "reader"}
+    assert {sport: group.n_responses for sport, group in groups.items()} == {"soccer": 4, "volleyball": 2}
+    assert groups["soccer"].metrics["accuracy"].value == 0.5
+    opened.keyboard.press("Escape")
+    play.wait_for(state="detached")

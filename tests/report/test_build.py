@@ -12,8 +12,7 @@ import pytest
 from matplotlib import rcParams
 from PIL import Image
 
-from spotball_core import Grid, OptionError, ScoreReport
-from spotball_core.overlay import gridded, layout
+from spotball_core import OptionError, ScoreReport
 from spotball_core.pages import figures
 from spotball_core.pages.cards import WIDTH, as_data
 from spotball_core.report.build import check_report, write_page, write_report
@@ -25,7 +24,7 @@ from tests.report.conftest import Written
 from tests.report.study import GRID, scenes, scored, scoring_of
 
 FIGURES = {
-    *("accuracy", "error", "alignment", "ceiling", "proximity", "center", "entropy", "mixture", "density"),
+    *("summary", "accuracy", "error", "alignment", "ceiling", "proximity", "center", "entropy", "mixture", "density"),
     *("thresholds", "guess-maps"),
 }
 
@@ -168,23 +167,12 @@ def apart(one: Image.Image, other: Image.Image) -> float:
     return float(np.abs(first - second).mean())
 
 
-def test_as_data_returns_a_small_copy_of_the_image_with_the_grid_drawn_on_it(study: Path) -> None:
+def test_as_data_returns_a_small_copy_of_the_image(study: Path) -> None:
     path = study / "images/soccer/1.jpg"
-    small = shown(as_data(path, scenes()[0].layout))
+    small = shown(as_data(path))
     assert small.size == (WIDTH, WIDTH * GRID.height // GRID.width)
     with Image.open(path) as image:
-        bare = image.convert("RGB")
-    drawn = gridded(bare, scenes()[0].layout)
-    assert apart(small, drawn.resize(small.size)) < 3.5 < 6 < apart(small, bare.resize(small.size))
-
-
-def test_as_data_excludes_the_margin_with_row_and_column_names(tmp_path: Path) -> None:
-    grid = Grid(26, 40, 320, 180)
-    assert layout(grid).margin != (0, 0)
-    image = Image.new("RGB", (320, 180), (0, 200, 0))
-    image.paste((200, 0, 0), (160, 0, 320, 180))
-    image.save(tmp_path / "a.png")
-    assert apart(shown(as_data(tmp_path / "a.png", grid)), image.resize((WIDTH, WIDTH * 180 // 320))) < 15
+        assert apart(small, image.convert("RGB").resize(small.size)) < 3.5
 
 
 def test_as_data_applies_the_exif_orientation(tmp_path: Path) -> None:
@@ -193,16 +181,13 @@ def test_as_data_applies_the_exif_orientation(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6  # The left side of the stored pixels is the top of the image.
     lying.save(tmp_path / "a.jpg", exif=exif)
-    small = np.asarray(shown(as_data(tmp_path / "a.jpg", Grid.standard())).convert("RGB"), dtype=float)
+    small = np.asarray(shown(as_data(tmp_path / "a.jpg")).convert("RGB"), dtype=float)
     left, right = small[:, : WIDTH // 2].mean(axis=(0, 1)), small[:, WIDTH // 2 :].mean(axis=(0, 1))
     assert left[1] > 2 * left[0]
     assert right[0] > 2 * right[1]
 
 
-@pytest.mark.parametrize("grid", [Grid.standard(), Grid(6, 10, 100_000, 90_000)])
-def test_as_data_of_an_unreadable_image_or_too_large_grid_returns_none(tmp_path: Path, grid: Grid) -> None:
-    broken, whole = tmp_path / "broken.jpg", tmp_path / "whole.png"
+def test_as_data_of_an_unreadable_image_returns_none(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jpg"
     broken.write_bytes(b"\xff\xd8\xff\xe0 no picture")
-    Image.new("RGB", (64, 36)).save(whole)
-    assert as_data(broken, grid) is None
-    assert (as_data(whole, grid) is None) == (grid != Grid.standard())
+    assert as_data(broken) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -388,21 +389,22 @@ def test_change_sentences_state_only_the_changes_marked_as_real() -> None:
     assert found is not None
     sentences = change_sentences(view, found)
     one = change(found, "gpt", "accuracy", prompt="cot")
-    low, high = (f"{100 * end:.1f}" for end in one.ci95 or ())
+    high, low = (f"{-100 * end:.1f}" for end in one.ci95 or ())
     assert (
         f"gpt cot finds the ball less often in soccer: {100 * one.before:.1f}% before, {100 * one.after:.1f}% after "
-        f"(difference {100 * one.difference:.1f} points [95% CI {low}, {high}])."
+        f"({-100 * one.difference:.1f} points less [{low}, {high}])."
     ) in sentences
     people = change(found, "human", "accuracy")
     (sentence,) = [s for s in sentences if s.startswith("People find the ball more often in soccer: ")]
-    assert f"difference +{100 * people.difference:.1f} p" in sentence
+    assert f"({100 * people.difference:.1f} points more [" in sentence
     for start in (
         "People guess closer to the ball in soccer: ",
         "gpt cot guesses farther from the ball in soccer: ",
         "gpt cot guesses less like people in soccer: a distance of ",
     ):
         (sentence,) = [s for s in sentences if s.startswith(start)]
-        assert all(text in sentence for text in (" px before, ", " px [95% CI "))
+        assert " px before, " in sentence
+        assert re.search(r"\([\d.]+ px (more|less) \[", sentence)
     assert not any(s.startswith("gpt base") for s in sentences)
     assert sentences[-1] == "No other change can be distinguished from chance (3 other comparisons)."
     assert len(sentences) == 6

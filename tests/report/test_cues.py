@@ -57,7 +57,7 @@ def test_report_of_scenes_with_keypoints_has_a_cues_section_with_the_recorded_ga
     values = {dot.respondent: dot.value for dot in gains.chart.panels[0].dots}
     assert values == {name: group.body_gain.value for name, group in found.items()}
     assert (values["heads"] or 0.0) > 0.1
-    assert any(point.startswith("heads, synthetic-soccer: cues predict guesses") for point in section.points)
+    assert any(point.startswith("heads, synthetic-soccer: cues predict guesses") for point in section.details)
     assert isinstance(maps.chart, CuePhotoChart)
     assert len(maps.chart.photos) == 3
     assert maps.chart.photos[0].maps[0][0] == "guesses of heads"

@@ -23,12 +23,12 @@ def test_report_of_the_real_soccer_data_shows_the_published_numbers(real_release
 
     def said(section: str) -> str:
         (found,) = page.all("section", id=section)
-        return found.all("li")[0].text
+        return found.all("div", class_="words")[0].text
 
     # The accuracies are 1441 of 7500 and 81 of 1000 responses. Table 2 of the paper has 113.36 px.
-    assert "human 19.2%" in said("accuracy")
+    assert "people 19.2%" in said("accuracy")
     assert "gemini 8.1%" in said("accuracy")
-    assert "human 113.4 px" in said("error")
+    assert "people 113.4 px" in said("error")
     assert "gemini 96.2 px" in said("alignment")
     assert "uniform guessing: 144.9 px" in said("alignment")
     assert "the distance between two halves of 50 participants is 28.5 px" in said("ceiling")

@@ -62,7 +62,7 @@ def test_alignment_chart_has_lines_for_people_and_uniform_guessing(view: PageVie
     assert isinstance(chart, DotChart)
     for panel in chart.panels:
         people, uniform = panel.rules
-        assert (people.value, people.ends, people.name) == (0.0, None, "like human")
+        assert (people.value, people.ends, people.name) == (0.0, None, "like people")
         assert uniform.value == view.by_sport[panel.title].uniform.wasserstein_matched
         matched = [group.metrics["wasserstein_matched"].value for group in view.of_sport(panel.title)]
         assert [dot.value for dot in panel.dots] == [value for value in matched if value is not None]
@@ -85,7 +85,7 @@ def test_heat_maps_show_guesses_pooled_over_the_scored_images_without_controls(v
     figure = sections_people.where(view).maps
     assert figure is not None
     soccer, volleyball = figure.chart.sports
-    assert [one.name for one in soccer.maps] == ["the ball", "human", "alpha base", "alpha cot", "beta"]
+    assert [one.name for one in soccer.maps] == ["the ball", "people", "alpha base", "alpha cot", "beta"]
     sizes = [one.size for one in soccer.maps[:3]]
     assert sizes == ["5 cells, 4 images", "48 guesses, 4 images", "35 guesses, 4 images"]
     assert volleyball.maps[1].size == "24 guesses, 2 images"
@@ -123,7 +123,7 @@ def test_gallery_shows_baselines_only_if_there_are_no_models(view: PageView) -> 
         (section,) = [section for section in all_sections(made) if section.name == "gallery"]
         assert section.gallery is not None
         assert {card.respondent for image in section.gallery.images for card in image.cards} == expected
-        assert ("Baselines (beta) are not shown" in " ".join(section.lead)) == (expected == {"alpha"})
+        assert ("Baselines (beta) are not shown" in " ".join(section.points)) == (expected == {"alpha"})
         assert {made.color(group) for group in made.compared} == ({"#858585"} if expected == {"beta"} else {"#b8458f"})
     assert {group.respondent for group in view.compared} == {"alpha", "beta"}
 

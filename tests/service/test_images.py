@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from PIL import EpsImagePlugin, Image, UnidentifiedImageError
 
-from spotball_core.grid import Grid
 from spotball_core.pages.cards import as_data, upright
 from spotball_core.service.images import FORMATS, open_image
 from tests.test_imports import FILES
@@ -31,7 +30,7 @@ def test_open_image_does_not_start_ghostscript_for_postscript(tmp_path: Path, mo
     assert started  # Pillow alone starts Ghostscript.
     started.clear()
     assert upright(tmp_path / "a.jpg") is None
-    assert as_data(tmp_path / "a.jpg", Grid.standard()) is None
+    assert as_data(tmp_path / "a.jpg") is None
     with pytest.raises(UnidentifiedImageError):
         open_image(tmp_path / "a.jpg")
     assert not started

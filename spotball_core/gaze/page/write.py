@@ -68,6 +68,5 @@ def write_gaze_report(
         report.warnings,
         report.provenance.dropped,
         remarks=report.remarks,
-        is_result=True,
     )
     write_folder(out, page, sections, report, tell=tell)

@@ -10,7 +10,7 @@ from spotball_core.report.numbers.change_records import Change, GroupKey, RunCha
 from spotball_core.report.numbers.records import HEADLINE
 from spotball_core.report.sections.tables import head, names
 from spotball_core.report.view import PageView
-from spotball_core.text.numbers import ALPHA, interval, number, quantity, say_p, unit_of
+from spotball_core.text.numbers import ALPHA, interval, more_or_less, number, quantity, say_p, unit_of
 from spotball_core.text.words import listed, plural, within
 
 _MOST_SENTENCES = 20
@@ -27,9 +27,12 @@ def changes(view: PageView, numbers: RunChanges) -> Section:
     """Return the section on real changes (see `Change.real`) and the runs' data, with a table of all changes."""
     points = (*change_sentences(view, numbers), *_data_sentences(view, numbers))
     signature = f"{view.report.signature}|before:{numbers.data_before[:8]}|perm:{numbers.permutations}"
-    tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(numbers)]
+    tables = ([_changes_table(view, numbers)] if numbers.changes else []) + [_answers_table(view, numbers)]
     return Section(
-        "changes", "What changed", _lead(view, numbers), points=points, tables=tuple(tables), signature=signature
+        *("changes", "What changed", _lead(view, numbers), points),
+        short="Changes",
+        tables=tuple(tables),
+        signature=signature,
     )
 
 
@@ -70,11 +73,9 @@ def _sentence(view: PageView, numbers: RunChanges, change: Change) -> str:
         "wasserstein_matched": f"{guesses} {'more' if better else 'less'} like {view.reference_words}",
     }[change.metric]
     measure = "a distance of " if change.metric == "wasserstein_matched" else ""
-    size = number(change.difference, unit) + " points" if unit == "share" else quantity(change.difference, unit)
-    ends = f" [95% CI {interval(change.ci95, unit)[1:]}" if change.ci95 else ""
     return (
         f"{'People' if people else name} {verb}{_in(change)}: {measure}{quantity(change.before, unit)} before, "
-        f"{quantity(change.after, unit)} after (difference {_signed(size, change.difference)}{ends})."
+        f"{quantity(change.after, unit)} after ({more_or_less(change.difference, change.ci95, unit)})."
     )
 
 
@@ -190,7 +191,7 @@ def _changes_table(view: PageView, numbers: RunChanges) -> PageTable:
             unit = unit_of(key, view.policy)
             rows = tuple(
                 (
-                    *names(change),
+                    *names(change, view),
                     TableCell(number(change.before, unit)),
                     TableCell(number(change.after, unit)),
                     TableCell(
@@ -213,12 +214,12 @@ def _changes_table(view: PageView, numbers: RunChanges) -> PageTable:
     return PageTable("every-change", text, heads, 2, tuple(groups), fold)
 
 
-def _answers_table(numbers: RunChanges) -> PageTable:
+def _answers_table(view: PageView, numbers: RunChanges) -> PageTable:
     groups = []
     for sport in dict.fromkeys(group.sport for group in numbers.groups):
         rows = tuple(
             (
-                *names(group),
+                *names(group, view),
                 TableCell(f"{group.n_images}"),
                 TableCell(f"{group.responses_before:,.10g}"),
                 TableCell(f"{group.responses_after:,.10g}"),

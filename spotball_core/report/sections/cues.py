@@ -18,6 +18,7 @@ from spotball_core.plots.canvas import LABEL, NAME, FigureFrame, axes_at, column
 from spotball_core.plots.cue_maps import draw_cue_map, photo_pixels
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import INK
+from spotball_core.report.gallery import SHOWN_CUES
 from spotball_core.report.numbers.records import ShownImage
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
@@ -91,9 +92,6 @@ class CuePhotoChart:
         return figure
 
 
-_SHOWN = ("feet", "head", "torso", "view")
-"""Cues whose maps are shown; each depends on one scene only."""
-
 _N_PHOTOS, _PHOTO_WIDTH = 3, 200
 """Number of photos on the page, and their width in pixels."""
 
@@ -110,15 +108,24 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
     groups = [group for group in report.groups if group.gain.value is not None]
     if not groups:
         return Section(
-            "cues", title, missing="The model could not be fitted, because each group has too few images with guesses."
+            *("cues", title),
+            missing="The model could not be fitted, because each group has too few images with guesses.",
+            short="Cues",
         )
     lead = (
-        "A model predicts the guesses for each image from three groups of cues: places (the usual position of the "
-        "ball, and the image's center), players (their boxes and feet), and body cues. Body cues are the directions "
-        "of heads and torsos, the cells that several people look toward, the limbs that point to a cell, and the "
-        "cells that other players hide from view. The model is fitted to the other images, so a cue that guesses do "
-        "not follow has no gain. Gains are in bits per guess. `Explainable` is the gain if a guess is predicted from "
-        "the respondent's other guesses for the same image."
+        (
+            "A model predicts the guesses for each image from three groups of cues: places (the usual position of the "
+            "ball, and the image's center), players (their boxes and feet), and body cues."
+        ),
+        (
+            "Body cues are the directions of heads and torsos, the cells that several people look toward, the limbs "
+            "that point to a cell, and the cells that other players hide from view."
+        ),
+        (
+            "The model is fitted to the other images, so a cue that guesses do not follow has no gain. Gains are in "
+            "bits per guess. `Explainable` is the gain if a guess is predicted from the respondent's other guesses "
+            "for the same image."
+        ),
     )
     panels, alts = [], []
     for sport in view.sports:
@@ -144,11 +151,15 @@ def cues(view: PageView, report: CueReport, folders: Sequence[Path] = ()) -> Sec
         f"{', '.join([view.name(explanation), *named_sports([explanation.sport])])}: {headline(explanation)}"
         for explanation in groups
     )
+    gains = [(value, view.name(group)) for group in groups if (value := group.body_gain.value) is not None]
+    best = max(gains, default=None)
     return Section(
-        "cues",
-        title,
-        (lead,),
-        points,
+        *("cues", title, lead),
+        points=(f"Body cues improve the prediction most for {best[1]}: by {best[0]:.3f} bits per guess.",)
+        if best
+        else (),
+        short="Cues",
+        details=points,
         pictures=tuple(pictures),
         tables=(_table(view, groups),),
         signature=report.signature,
@@ -179,7 +190,9 @@ def _photos(view: PageView, folders: Sequence[Path]) -> list[PagePicture]:
         "higher scores. Outlined cells contain the ball. Arrows show the detected directions; longer arrows are more "
         "reliable."
     )
-    alts = tuple(f"Maps of {', '.join(_SHOWN)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos)
+    alts = tuple(
+        f"Maps of {', '.join(SHOWN_CUES)} on image {photo.scene.image} of {photo.scene.sport}" for photo in photos
+    )
     return [PagePicture("cue-maps", "Cues on the photos", caption, CuePhotoChart(photos), alts)]
 
 
@@ -188,7 +201,7 @@ def _photo(view: PageView, image: ShownImage, folders: Sequence[Path]) -> CuePho
     guesses = np.zeros(scene.layout.n_cells)
     for label, share in image.reference.items():
         guesses[scene.layout.index(label)] = share
-    scores = cue_scores([scene], _SHOWN)
+    scores = cue_scores([scene], SHOWN_CUES)
     maps = [(cue.title, cue.key, scores.values[0, :, place]) for place, cue in enumerate(scores.cues)]
     pixels = photo_pixels(find_file(folders, scene.path), _PHOTO_WIDTH)
     return CuePhoto(scene, ((f"guesses of {view.reference_label}", "", guesses), *maps), pixels)
@@ -202,7 +215,7 @@ def _table(view: PageView, groups: Sequence[CueExplanation]) -> PageTable:
             sport,
             tuple(
                 (
-                    *names(group),
+                    *names(group, view),
                     *map(_cell, (group.gain, group.body_gain, group.explainable)),
                     *(_cell(group.shapley.get(key)) for key in keys),
                 )

@@ -11,7 +11,7 @@ from spotball_core.report.numbers.records import GalleryNumbers
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView, same_group
 from spotball_core.service.parallel import THIS_PROCESS, Workers
-from spotball_core.text.words import listed, plural
+from spotball_core.text.words import plural
 
 
 def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROCESS) -> Section:
@@ -22,33 +22,27 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
         folders: folders to search for the scenes' image files.
         workers: workers that scale the images down.
     """
-    title = "Image by image"
+    title = "Images"
     numbers = view.page.gallery
     if numbers is None:
         return Section("gallery", title, missing="No image has guesses.")
     shown = gallery(view, numbers, folders, workers)
-    guesses = [f"the guesses of {view.reference_words}"] if view.reference else []
-    if numbers.failures:
-        guesses.append("the guesses of all respondents side by side")
-    shows = f"For each image, this section shows {listed(['the ball', *guesses])}. The images of a sport are sorted by "
+    sorted_by = "difficulty: images on which the ball is found least often come first."
     if view.reference and numbers.failures:
-        shows += (
+        sorted_by = (
             "disagreement, which is the mean distance between the guesses of the respondents and those of "
             f"{view.reference_words}."
         )
-    else:
-        shows += "difficulty: images on which the ball is found least often come first."
-    lead = [shows]
-    if shown.left_out:
-        lead.append(shown.left_out)
+    lead = (f"The images of a sport are sorted by {sorted_by} Click an image for the guesses of all respondents.",)
+    points = [shown.left_out] if shown.left_out else []
     if shown.without:
-        lead.append(
+        points.append(
             f"{plural(shown.without, 'image')} {'is' if shown.without == 1 else 'are'} shown without a picture, with "
             "boxes for the players, because the file is missing or cannot be read. Name the folder of the images with "
             "`--image-folder`."
         )
     tables = (_counts(view, numbers),) if numbers.failures else ()
-    return Section("gallery", title, tuple(lead), tables=tables, gallery=shown)
+    return Section("gallery", title, lead, tuple(points), tables=tables, gallery=shown)
 
 
 def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
@@ -57,7 +51,7 @@ def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
     for sport in view.sports:
         rows = tuple(
             (
-                *names(failures),
+                *names(failures, view),
                 TableCell(f"{failures.n_images}"),
                 *(TableCell(f"{failures.failed[mode.key].n}") for mode in numbers.modes),
             )
@@ -68,4 +62,5 @@ def _counts(view: PageView, numbers: GalleryNumbers) -> PageTable:
         if rows:
             groups.append(TableRows(sport, rows))
     heads = ("Respondent", "Prompt", "Images compared", *(mode.title for mode in numbers.modes))
-    return PageTable("failures", "Number of images with each kind of failure.", heads, 2, tuple(groups))
+    text = "Number of images with each kind of failure."
+    return PageTable("failures", text, heads, 2, tuple(groups), "Table of the kinds of failure")

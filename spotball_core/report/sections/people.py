@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,11 +26,11 @@ from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.heat_maps import HeatMapChart
 from spotball_core.plots.theme import FAINT, INK, PAPER
 from spotball_core.report.maps import sport_maps
-from spotball_core.report.sections.scores import NO_REFERENCE, described, no_ceiling
+from spotball_core.report.sections.scores import INTERVALS, NO_REFERENCE, described, no_ceiling
 from spotball_core.report.sections.tables import names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import Ceiling, Mixture, sport_prefix
-from spotball_core.text.numbers import interval, number, quantity, told, unit_of
+from spotball_core.text.numbers import interval, number, quantity, ranged, told, unit_of
 from spotball_core.text.words import listed, plural, span
 
 if TYPE_CHECKING:
@@ -159,15 +160,20 @@ def ceiling(view: PageView) -> Section:
     """Return the section on the noise ceiling, and on how close each respondent's guesses are to the reference's."""
     title = "How close to the reference can a respondent get?"
     if not view.reference:
-        return Section("ceiling", title, missing=NO_REFERENCE)
+        return Section("ceiling", title, missing=NO_REFERENCE, short="Closeness")
     if not view.ceilings:
-        return Section("ceiling", title, missing=f"The noise ceiling is missing, because {no_ceiling(view)}")
-    reference, unit = view.reference, unit_of("wasserstein", view.policy)
+        why = f"The noise ceiling is missing, because {no_ceiling(view)}"
+        return Section("ceiling", title, missing=why, short="Closeness")
+    unit = unit_of("wasserstein", view.policy)
     lead = (
-        "Participants differ from each other, so the distance between two samples of participants is not 0. The noise "
-        "ceiling is the distance between two random halves of the participants. The closeness of a respondent is 0 for "
-        f"uniform guessing, and 1 for answers like those of {view.reference_words}. It uses the matched distance, "
-        "which does not depend on the number of responses."
+        (
+            f"The closeness of a respondent is 0 for uniform guessing, and 1 for answers like those of "
+            f"{view.reference_words}. It uses the matched distance, which does not depend on the number of responses."
+        ),
+        (
+            "Participants differ from each other, so the distance between two samples of participants is not 0. The "
+            "noise ceiling is the distance between two random halves of the participants."
+        ),
     )
     panels, alts, points = [], [], []
     for sport, of_sport in view.ceilings.items():
@@ -182,7 +188,10 @@ def ceiling(view: PageView) -> Section:
             for g in view.of_sport(sport)
             if g.name in of_sport.score
         )
-        rules = (ReferenceLine(0.0, "uniform guessing"), ReferenceLine(1.0, reference, view.looks[reference].color))
+        rules = (
+            ReferenceLine(0.0, "uniform guessing"),
+            ReferenceLine(1.0, view.reference_label, view.looks[view.reference].color),
+        )
         under = f"{plural(of_sport.n_participants, 'participant')}, {plural(of_sport.n_images, 'image')}"
         points.append(_ceiling_words(of_sport, unit, view))
         if dots:
@@ -190,16 +199,31 @@ def ceiling(view: PageView) -> Section:
             alts.append(points[-1])
     pictures = []
     if panels:
-        chart = DotChart(tuple(panels), f"closeness: 0 = uniform guessing, 1 = {reference}", "score")
+        chart = DotChart(tuple(panels), f"closeness: 0 = uniform guessing, 1 = {view.reference_label}", "score")
         parts = ["Each dot shows the closeness of one respondent and prompt"]
         if view.policy.bootstrap:
-            parts.append("Lines show 95% bootstrap intervals over images")
+            parts.append(INTERVALS)
         parts += described(rules)
         caption = ". ".join(parts) + "."
         heading = f"Closeness to {view.reference_words}"
         pictures.append(PagePicture("ceiling", heading, caption, chart, tuple(alts)))
+    by_name: dict[str, list[float]] = {}
+    for sport, of_sport in view.ceilings.items():
+        for group in view.compared:
+            score = of_sport.score.get(group.name) if group.sport == sport else None
+            if score and score.value is not None:
+                by_name.setdefault(view.name(group), []).append(score.value)
+    best = max(by_name, key=lambda name: max(by_name[name]), default="")
+    closest = ranged(by_name[best], "score") if best else ""
+    says = (f"{best} has the highest closeness to {view.reference_words}: {closest}.",) if best else ()
     tables = (_ceiling_table(view, unit),)
-    return Section("ceiling", title, (lead,), tuple(points), pictures=tuple(pictures), tables=tables)
+    return Section(
+        *("ceiling", title, lead, says),
+        short="Closeness",
+        details=tuple(points),
+        pictures=tuple(pictures),
+        tables=tables,
+    )
 
 
 def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
@@ -210,12 +234,7 @@ def _ceiling_words(one: Ceiling, unit: str, view: PageView) -> str:
         f"{told(one.participant_accuracy, 'share')} of guesses. The cell that the other participants name most often "
         f"contains the ball in {told(one.leave_one_out_accuracy, 'share')} of cases"
     )
-    known = [(g, one.score[g.name]) for g in view.of_sport(one.sport) if g.name in one.score]
-    scores = [(score.value, told(score, "score"), g) for g, score in known if score.value is not None]
-    if scores:
-        _, best_score, best = max(scores, key=lambda found: found[0])
-        words += f". {view.name(best)} has the highest closeness, {best_score}"
-    return words + "."
+    return f"{words}."
 
 
 def _ceiling_table(view: PageView, unit: str) -> PageTable:
@@ -230,7 +249,7 @@ def _ceiling_table(view: PageView, unit: str) -> PageTable:
                 floor = TableCell(number(of_sport.sampling_floor[group.name], unit))
                 score = of_sport.score[group.name]
                 words = "–" if score.value is None else number(score.value, "score")
-                rows.append((*names(group), distance, floor, TableCell(words, interval(score.ci95, "score"))))
+                rows.append((*names(group, view), distance, floor, TableCell(words, interval(score.ci95, "score"))))
         groups.append(TableRows(sport, tuple(rows)))
     caption = (
         f"Distances from {view.reference_words}. The Wasserstein distance depends on the number of responses. The "
@@ -250,12 +269,16 @@ def where(view: PageView) -> Section:
         for sport, numbers in view.by_sport.items()
     )
     lead = (
-        "These maps pool guesses over images, so they show where a respondent looks for the ball in all images. All "
-        "maps have the same color scale."
+        (
+            "These maps pool guesses over images, so they show where a respondent looks for the ball in all images. "
+            "All maps have the same color scale."
+        ),
     )
+    names = {view.name(answers) for sport in sports for answers in view.answers_of(sport.title)}
+    points = (f"Where the ball is, and where {plural(len(names), 'respondent')} guess, over all images of a sport.",)
     chart = HeatMapChart(sports, view.grid, view.page.window)
     figure = MapFigure(MAPS, "Where respondents guess", chart.caption, chart)
-    return Section("where", "Where do respondents guess?", (lead,), maps=figure)
+    return Section("where", "Where do respondents guess?", lead, points, short="Maps", maps=figure)
 
 
 # What explains a respondent ----------------------------------------------------------------------------------
@@ -266,20 +289,25 @@ def mixture(view: PageView) -> Section:
     title = "Which strategies explain the guesses?"
     if not view.page.mixtures:
         why = "; ".join(view.page.unexplained)
-        return Section("mixture", title, missing=f"No mixture could be fitted: {why}.")
-    reference = view.reference
+        return Section("mixture", title, missing=f"No mixture could be fitted: {why}.", short="Strategies")
     people = (
-        f" Another part, `people`, is the distribution of the guesses of {view.reference_words}; the mixture of "
-        f"{view.reference_words} does not contain it."
-        if reference
-        else ""
+        (
+            f"Another part, `people`, is the distribution of the guesses of {view.reference_words}; the mixture of "
+            f"{view.reference_words} does not contain it."
+        ),
     )
     lead = (
-        "A mixture of simple strategies describes the guesses of each respondent. It is fitted by maximum likelihood. "
-        "The weight of a part is the probability that a guess came from this part. The parts are uniform guessing "
-        "(`uniform`), the image's center (`center`), the nearest player (`nearest-player`), the position of the ball "
-        f"in the sport's other images (`prior`), and the ball itself (`truth`).{people} If parts are similar on the "
-        "images, the data cannot separate their weights, and the intervals are wide."
+        (
+            "A mixture of simple strategies describes the guesses of each respondent. It is fitted by maximum "
+            "likelihood. The weight of a part is the probability that a guess came from this part."
+        ),
+        (
+            "The parts are uniform guessing (`uniform`), the image's center (`center`), the nearest player "
+            "(`nearest-player`), the position of the ball in the sport's other images (`prior`), and the ball itself "
+            "(`truth`)."
+        ),
+        *(people if view.reference else ()),
+        "If parts are similar on the images, the data cannot separate their weights, and the intervals are wide.",
     )
     notes = sorted({note for mix in view.page.mixtures for note in mix.notes} | set(view.page.unexplained))
     parts = tuple(dict.fromkeys(part for mix in view.page.mixtures for part in mix.weights))
@@ -299,7 +327,7 @@ def mixture(view: PageView) -> Section:
         )
         panels.append(MixPanel(sport, f"{span([mix.n_images for _, mix in explained_groups], 'image')} each", mixes))
         points.append(f"{sport_prefix(sport)}{_largest({view.name(group): mix for group, mix in explained_groups})}.")
-        rows = tuple((*names(group), *_weights(mix, parts)) for group, mix in explained_groups)
+        rows = tuple((*names(group, view), *_weights(mix, parts)) for group, mix in explained_groups)
         tables.append(TableRows(sport, rows))
     lines = (
         f" Lines show 95% bootstrap intervals ({view.page.mixture_resamples} resamples of images)."
@@ -319,23 +347,34 @@ def mixture(view: PageView) -> Section:
         "Table of weights, intervals and shares of the log likelihood",
     )
     note_words = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
-    return Section("mixture", title, (lead, *note_words), tuple(points), pictures=(picture,), tables=(table,))
+    largest = Counter(map(_largest_part, view.page.mixtures)).most_common()
+    most = ", ".join(f"{part} for {n}" for part, n in largest)
+    return Section(
+        *("mixture", title, (*lead, *note_words)),
+        points=(f"The part with the largest weight, by number of mixtures: {most} of {len(view.page.mixtures)}.",),
+        short="Strategies",
+        details=tuple(points),
+        pictures=(picture,),
+        tables=(table,),
+    )
+
+
+def _largest_part(mix: Mixture) -> str:
+    """Return the part of a mixture with the largest weight."""
+    return max(mix.weights, key=lambda part: mix.weights[part].value or 0.0)
 
 
 def _largest(mixtures: Mapping[str, Mixture]) -> str:
     """Describe the largest part of each respondent's mixture, with the range of this part's weights."""
     by_part: dict[str, dict[str, float]] = {}
     for name, mix in mixtures.items():
-        values = {part: weight.value or 0.0 for part, weight in mix.weights.items()}
-        part = max(values, key=lambda part: values[part])
-        by_part.setdefault(part, {})[name] = values[part]
+        part = _largest_part(mix)
+        by_part.setdefault(part, {})[name] = mix.weights[part].value or 0.0
     phrases = []
     for part, weights in sorted(by_part.items(), key=lambda item: -len(item[1])):
-        low, high = quantity(min(weights.values()), "share"), quantity(max(weights.values()), "share")
-        range_ = low if low == high else f"{low} to {high}"
         some = f"{len(weights)} of {len(mixtures)} respondents and prompts"
         who = listed(list(weights)) if len(weights) <= _LISTED else some
-        phrases.append(f"{part} has the largest weight for {who} ({range_})")
+        phrases.append(f"{part} has the largest weight for {who} ({ranged(list(weights.values()), 'share')})")
     return "; ".join(phrases)
 
 

@@ -10,7 +10,7 @@ from spotball_core.report.charts.thresholds import SurfaceChart
 from spotball_core.report.sections.tables import by_sport, cell, head, names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import GroupScore, MetricValue, sport_prefix
-from spotball_core.text.numbers import quantity, told
+from spotball_core.text.numbers import quantity, ranged, told
 from spotball_core.text.words import listed, plural
 
 NO_PLAYERS = "None of the scored images has player boxes."
@@ -21,13 +21,18 @@ def proximity(view: PageView) -> Section:
     """Return the section on near-player and overlap rates of guesses and of the ball (Spot the Ball, Figure 5)."""
     title = "How close to players are the guesses?"
     if not view.has_players:
-        return Section("players", title, missing=NO_PLAYERS)
+        return Section("players", title, missing=NO_PLAYERS, short="Players")
     policy = view.policy
     lead = (
-        "A guess is near a player if the distance from the cell's center to a player's box is at most "
-        f"{100 * policy.tau:g}% of the image's diagonal. A guess overlaps a player if a box covers at least "
-        f"{100 * policy.theta:g}% of the cell. The star shows the ball's cells, with equal weight for all images. A "
-        "respondent above and to the right of the star guesses near players more often than the ball is near players."
+        (
+            "A guess is near a player if the distance from the cell's center to a player's box is at most "
+            f"{100 * policy.tau:g}% of the image's diagonal. A guess overlaps a player if a box covers at least "
+            f"{100 * policy.theta:g}% of the cell."
+        ),
+        (
+            "The star shows the ball's cells, with equal weight for all images. A respondent above and to the right "
+            "of the star guesses near players more often than the ball is near players."
+        ),
     )
     panels, points = [], []
     for sport in view.sports:
@@ -47,14 +52,26 @@ def proximity(view: PageView) -> Section:
     picture = PagePicture("proximity", "Near-player and overlap rates", caption, chart, tuple(points))
 
     def cells(score: GroupScore) -> tuple[TableCell, ...]:
-        return (*names(score), *(cell(key, score, view) for key in KEYS))
+        return (*names(score, view), *(cell(key, score, view) for key in KEYS))
 
     heads = ("Respondent", "Prompt", *(head(key, view) for key in KEYS))
     rows = by_sport(view, cells)
     table = PageTable(
         "rates", "Near-player and overlap rates, with 95% intervals.", heads, 2, rows, "Table of the rates"
     )
-    return Section("players", title, (lead,), tuple(points), pictures=(picture,), tables=(table,))
+    balls = [near for n in view.by_sport.values() if (near := n.ball_near_player) is not None]
+    guesses = [value for score in view.compared if (value := score.metrics[KEYS[0]].value) is not None]
+    parts = [f"the ball {ranged(balls, 'share')}"] if balls else []
+    parts += [f"guesses {ranged(guesses, 'share')}"] if guesses else []
+    several = len(view.sports) > 1
+    return Section(
+        *("players", title, lead),
+        points=(f"Near a player: {', '.join(parts)}.",) if several else tuple(points),
+        short="Players",
+        details=tuple(points) if several else (),
+        pictures=(picture,),
+        tables=(table,),
+    )
 
 
 def truth_point(view: PageView, sport: str) -> tuple[float, float] | None:
@@ -82,11 +99,10 @@ def _words(view: PageView, sport: str, truth: tuple[float, float] | None) -> str
     for place, (key, title) in enumerate(zip(KEYS, ("near a player", "overlapping a player"), strict=True)):
         parts = [f"the ball {quantity(truth[place], 'share')}"] if truth else []
         if score and score.metrics[key].value is not None:
-            parts.append(f"{view.reference} {told(score.metrics[key], 'share')}")
+            parts.append(f"{view.reference_words} {told(score.metrics[key], 'share')}")
         values = [value for s in others if (value := s.metrics[key].value) is not None]
         if values:
-            low, high = quantity(min(values), "share"), quantity(max(values), "share")
-            parts.append(f"{'others' if score else 'guesses'} {low if low == high else f'{low} to {high}'}")
+            parts.append(f"{'others' if score else 'guesses'} {ranged(values, 'share')}")
         phrases.append(f"{title}: {', '.join(parts)}")
     return f"{sport_prefix(sport)}{'; '.join(phrases)}."
 
@@ -95,7 +111,7 @@ def density(view: PageView) -> Section:
     """Return the section on the number of players and the share of the image they cover (Spot the Ball, Figure 3)."""
     title = "Appendix: how crowded are the images?"
     if not view.has_players:
-        return Section("density", title, missing=NO_PLAYERS)
+        return Section("density", title, missing=NO_PLAYERS, short="Crowds")
     policy = view.policy
     strips: tuple[list[Strip], list[Strip]] = ([], [])
     points = []
@@ -127,7 +143,7 @@ def density(view: PageView) -> Section:
         for name, some, percent in chart.measures
     )
     picture = PagePicture("density", "Number of players, and share of the image that they cover", caption, chart, alts)
-    return Section("density", title, (lead,), tuple(points), pictures=(picture,))
+    return Section("density", title, (lead,), tuple(points), short="Crowds", pictures=(picture,))
 
 
 def _said(value: float, percent: bool) -> str:
@@ -143,7 +159,7 @@ def thresholds(view: PageView) -> Section:
     title = "Appendix: how were the thresholds chosen?"
     fit = view.page.thresholds
     if fit is None:
-        return Section("thresholds", title, missing=NO_PLAYERS)
+        return Section("thresholds", title, missing=NO_PLAYERS, short="Thresholds")
     policy = view.policy
     tau, theta = fit.best
     lead = (
@@ -166,4 +182,4 @@ def thresholds(view: PageView) -> Section:
     picture = PagePicture(
         "thresholds", "Mean of near-player rate and overlap rate by threshold", caption, chart, (point,)
     )
-    return Section("thresholds", title, (lead,), (point,), pictures=(picture,))
+    return Section("thresholds", title, (lead,), (point,), short="Thresholds", pictures=(picture,))

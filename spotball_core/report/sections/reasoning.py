@@ -8,20 +8,19 @@ from spotball_core.pages.parts import PageTable, Section, TableCell, TableRows
 from spotball_core.reasoning.figure import name_of, picture
 from spotball_core.reasoning.records import CategoryContrast, Offset, ReasoningGroup, ReasoningReport
 from spotball_core.reasoning.tables import OUTCOMES, UNITS, counted, least, say_p
-from spotball_core.text.numbers import interval, number, quantity, told
+from spotball_core.text.numbers import interval, number, quantity, ranged, told
 from spotball_core.text.words import listed, plural
 
 
 def words(report: ReasoningReport) -> Section:
     """Return the section with the share of each category, its reliability, and its associations with outcomes."""
-    what = (
-        f"Each category has a set of sentences, the templates. The categories are {listed(report.categories)}. Each "
-        f"rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is the one "
-        "whose templates are closest to it on average. A category shows which templates a rationale resembles, not "
-        "what a respondent looked at."
-    )
     lead = (
-        what,
+        (
+            f"Each category has a set of sentences, the templates. The categories are {listed(report.categories)}. "
+            f"Each rationale is embedded ({report.provenance.embedder}, {report.provenance.model}). Its category is "
+            "the one whose templates are closest to it on average."
+        ),
+        "A category shows which templates a rationale resembles, not what a respondent looked at.",
         _offset_words(report.offsets[0]),
         f"{counted(report.texts)}.",
     )
@@ -29,7 +28,9 @@ def words(report: ReasoningReport) -> Section:
         "reasoning",
         "What do rationales mention?",
         lead,
-        tuple(_points(report)),
+        (f"Share of the rationales in each category: {'; '.join(_shares(report))}.",) if report.panels else (),
+        short="Rationales",
+        details=tuple(_points(report)),
         pictures=(picture(report),) if report.panels else (),
         tables=(_share_table(report), _trust_table(report), _contrast_table(report)),
         signature=report.signature,
@@ -46,6 +47,15 @@ def _offset_words(offset: Offset) -> str:
         f"mean cosine is largest for {closest}; it exceeds the smallest one by {offset.spread:.3f}. Centered shares "
         "remove this offset."
     )
+
+
+def _shares(report: ReasoningReport) -> Iterator[str]:
+    """Yield each category with the lowest and the highest share in any group."""
+    groups = [group for panel in report.panels for group in panel.groups]
+    for name in report.categories:
+        values = [value for group in groups if (value := group.published.shares[name].value) is not None]
+        if values:
+            yield f"{name} {ranged(values, 'share')}"
 
 
 def _points(report: ReasoningReport) -> Iterator[str]:

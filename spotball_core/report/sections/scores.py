@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from spotball_core.metrics.registry import METRICS
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
@@ -11,7 +11,7 @@ from spotball_core.report.numbers.records import MEAN_OVER_PROMPTS
 from spotball_core.report.sections.tables import caption, cell, has_values, head, names
 from spotball_core.report.view import PageView
 from spotball_core.schema.report import GroupScore, sport_prefix
-from spotball_core.text.numbers import number, quantity, told, unit_of
+from spotball_core.text.numbers import number, quantity, ranged, told, unit_of
 from spotball_core.text.words import listed, span, within
 
 OFF_SCALE = 2.0
@@ -19,6 +19,7 @@ OFF_SCALE = 2.0
 
 NO_REFERENCE = "No reference respondent was named. Name one, for example with `--reference human`."
 
+INTERVALS = "Lines show 95% bootstrap intervals over images"
 UNIFORM = "uniform guessing"
 LIKE_THE_BALL = "like the ball"
 
@@ -29,39 +30,53 @@ Chance = dict[str, float | None]
 def accuracy(view: PageView) -> Section:
     """Return the section on how often the ball is found (Spot the Ball, Figure 4)."""
     chance = {sport: numbers.uniform.accuracy for sport, numbers in view.by_sport.items()}
-    lead = "Accuracy is the share of responses that name a cell with the ball. A response that names no cell is wrong."
-    return dots_section(view, "accuracy", "accuracy", "How often is the ball found?", lead, chance, "highest")
+    lead = (
+        "Accuracy is the share of responses that name a cell with the ball. A response that names no cell is wrong.",
+    )
+    return dots_section(
+        view, "accuracy", "accuracy", "How often is the ball found?", lead, chance, "highest", short="Accuracy"
+    )
 
 
 def error(view: PageView) -> Section:
     """Return the section on how far the guesses are from the ball."""
     chance = {sport: numbers.uniform.euclidean_error for sport, numbers in view.by_sport.items()}
     lead = (
-        "The error is the distance between the centers of the guessed cell and the nearest cell with the ball. It is "
-        "averaged over the responses to an image, and then over images."
+        (
+            "The error is the distance between the centers of the guessed cell and the nearest cell with the ball. "
+            "It is averaged over the responses to an image, and then over images."
+        ),
     )
-    return dots_section(view, "euclidean_error", "error", "How far are guesses from the ball?", lead, chance, "lowest")
+    return dots_section(
+        view, "euclidean_error", "error", "How far are guesses from the ball?", lead, chance, "lowest", short="Error"
+    )
 
 
 def alignment(view: PageView) -> Section:
     """Return the section on the distance of guesses to the reference's guesses (Spot the Ball, Figures 6 and 9)."""
     title = f"How close are guesses to {view.reference_words or 'people'}?"
     if not view.reference:
-        return Section("alignment", title, missing=NO_REFERENCE)
+        return Section("alignment", title, missing=NO_REFERENCE, short="Distance")
     if not has_values(view, "wasserstein_matched"):
         why = f"No other respondent has enough responses to the images that {view.reference_words} answered."
-        return Section("alignment", title, missing=why)
+        return Section("alignment", title, missing=why, short="Distance")
     lead = (
-        "The Wasserstein distance is the average distance by which a respondent's guesses for an image must be moved "
-        f"to match those of {view.reference_words}. It is averaged over images. Lower values are closer. The distance "
-        "is matched: its estimate does not depend on the number of responses. It is 0 for a respondent that answers "
-        f"like {view.reference_words}, and estimates near 0 may be negative."
+        (
+            "The Wasserstein distance is the average distance by which a respondent's guesses for an image must be "
+            f"moved to match those of {view.reference_words}. It is averaged over images. Lower values are closer."
+        ),
+        (
+            "The distance is matched: its estimate does not depend on the number of responses. It is 0 for a "
+            f"respondent that answers like {view.reference_words}, and estimates near 0 may be negative."
+        ),
     )
     chance = {sport: numbers.uniform.wasserstein_matched for sport, numbers in view.by_sport.items()}
     color = view.looks[view.reference].color
     rules = {sport: ReferenceLine(0.0, f"like {view.reference_label}", color) for sport in view.sports}
     return dots_section(
-        view, "wasserstein_matched", "alignment", title, lead, chance, "closest", rules, from_zero=False
+        *(view, "wasserstein_matched", "alignment", title, lead, chance, "closest", rules),
+        from_zero=False,
+        short="Distance",
     )
 
 
@@ -76,20 +91,26 @@ def no_ceiling(view: PageView) -> str:
 def center(view: PageView) -> Section:
     """Return the section on the center bias and the spread of guesses (Spot the Ball, Table 3)."""
     lead = (
-        "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells in "
-        "it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is not quite "
-        "centered: its center is half a cell to the left of the image's center, and half a cell above it. The "
-        "symmetric center bias avoids this offset, so it is the better measure. It is the mean distance of guesses "
-        "from the image's center, divided by that of the ball. A value below 1 means center bias. Normalized entropy "
-        "measures how widely the guesses for all images together spread over the grid. Image entropy measures how "
-        "uncertain a respondent is about one image. Both depend on the number of responses, so use the matched "
-        "entropies to compare respondents."
+        (
+            "The center ratio is the share of guesses in the center window, divided by the share of the ball's cells "
+            "in it. A value above 1 means center bias. The window (rows 2–4 and columns 3–7 of the paper's grid) is "
+            "half a cell left of the image's center, and half a cell above it."
+        ),
+        (
+            "The symmetric center bias avoids this offset, so it is the better measure. It is the mean distance of "
+            "guesses from the image's center, divided by that of the ball. A value below 1 means center bias."
+        ),
+        (
+            "Normalized entropy measures how widely the guesses for all images together spread over the grid. Image "
+            "entropy measures how uncertain a respondent is about one image. Both depend on the number of responses, "
+            "so use the matched entropies to compare respondents."
+        ),
     )
     keys = MEAN_OVER_PROMPTS
     equal: Chance = dict.fromkeys(view.sports, 1.0)
-    ratio = dots_section(view, "center_ratio", "center", "", "", equal, "highest", chance_name=LIKE_THE_BALL)
+    ratio = dots_section(view, "center_ratio", "center", "", (), equal, "highest", chance_name=LIKE_THE_BALL)
     spread = dots_section(
-        view, "normalized_entropy_matched", "entropy", "", "", {}, "most widely spread", from_zero=False
+        view, "normalized_entropy_matched", "entropy", "", (), {}, "most widely spread", from_zero=False
     )
     table = PageTable(
         "center",
@@ -101,10 +122,17 @@ def center(view: PageView) -> Section:
     )
     title = "Center and spread"
     parts = (("Center ratio", ratio), ("Entropy", spread))
-    points = tuple(f"{name}, {point}" for name, part in parts for point in part.points)
+    points = tuple(point if part.details else f"{name}, {point}" for name, part in parts for point in part.points)
+    details = tuple(f"{name}, {point}" for name, part in parts for point in part.details)
     missing = tuple(part.missing for _, part in parts if part.missing)
     pictures = (*ratio.pictures, *spread.pictures)
-    return Section("center", title, (lead, *missing), points, pictures=pictures, tables=(table,))
+    return Section(
+        *("center", title, (*lead, *missing), points),
+        short="Center",
+        details=details,
+        pictures=pictures,
+        tables=(table,),
+    )
 
 
 def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tuple[TableCell, ...], ...]:
@@ -114,7 +142,7 @@ def _with_means(view: PageView, sport: str, keys: tuple[str, ...]) -> tuple[tupl
     scores = view.of_sport(sport)
     for respondent in dict.fromkeys(score.respondent for score in scores):
         own_scores = [score for score in scores if score.respondent == respondent]
-        rows += [(*names(score), *(cell(key, score, view) for key in keys)) for score in own_scores]
+        rows += [(*names(score, view), *(cell(key, score, view) for key in keys)) for score in own_scores]
         for means in view.page.prompt_means:
             if (means.sport, means.respondent) == (sport, respondent):
                 values = ((means.metrics[key], unit_of(key, view.policy)) for key in keys)
@@ -128,38 +156,40 @@ def dots_section(
     key: str,
     name: str,
     title: str,
-    lead: str,
+    lead: tuple[str, ...],
     chance: Chance,
     best: str,
     rules: dict[str, ReferenceLine] | None = None,
     chance_name: str = UNIFORM,
     from_zero: bool = True,
+    short: str = "",
 ) -> Section:
-    """Return a section with one metric's dot chart.
+    """Return a section with one metric's dot chart. Its sentence states the ranges of the values over sports.
 
     Args:
         view: the report with the names and looks of its groups.
         key: the metric's key.
         name: name of the section and of the chart's files.
         title: the section's heading.
-        lead: a paragraph on what is measured; empty for none.
+        lead: paragraphs on what is measured.
         chance: by sport, the score of uniform guessing, or another value to compare with.
         best: the word for the best value, such as "highest".
         rules: by sport, a line and band to draw instead of the reference's value.
         chance_name: the label of `chance` in the chart.
         from_zero: whether the axis starts at zero.
+        short: the section's name in the navigation.
     """
     metric, unit = METRICS[key], unit_of(key, view.policy)
     if not has_values(view, key):
         why = next((score.metrics[key].reason for score in view.scored if score.metrics[key].reason), "")
-        return Section(name, title, missing=f"{metric.title} has no value in this report: {why}.")
+        return Section(name, title, missing=f"{metric.title} has no value in this report: {why}.", short=short)
     panels, alts, points = [], [], []
     for sport in view.sports:
         lines = [*([rules[sport]] if rules and sport in rules else _reference_rule(view, sport, key))]
         if (value := chance.get(sport)) is not None:
             lines.append(ReferenceLine(value, chance_name))
-        dots = _dots(view, sport, key)
         scores = view.of_sport(sport)
+        dots = dots_of(view, scores, key)
         n_images, n_responses = [s.n_images for s in scores], [s.n_responses for s in scores]
         under = f"{span(n_images, 'image')}, {span(n_responses, 'response')} each"
         panels.append(DotPanel(sport, under, dots, tuple(lines)))
@@ -172,12 +202,30 @@ def dots_section(
     chart = DotChart(tuple(panels), _axis(key, view), unit, start)
     parts = ["Each dot shows one respondent and prompt"]
     if view.policy.bootstrap:
-        parts.append("Lines show 95% bootstrap intervals over images")
+        parts.append(INTERVALS)
     parts += described([line for panel in panels for line in panel.rules])
     if any(dot.note.endswith("→") for panel in panels for dot in panel.dots):
         parts.append("An arrow marks a value beyond the scale")
     picture = PagePicture(name, metric.title, ". ".join(parts) + ".", chart, tuple(alts))
-    return Section(name, title, (lead,) if lead else (), tuple(points), pictures=(picture,))
+    sentences = (_ranges(view, key, chance, chance_name),) if len(points) > 1 else tuple(points)
+    details = tuple(points) if len(points) > 1 else ()
+    return Section(name, title, lead, sentences, short=short, details=details, pictures=(picture,))
+
+
+def _ranges(view: PageView, key: str, chance: Chance, chance_name: str) -> str:
+    """State the lowest and highest values over sports, of the reference, the other respondents and uniform guessing."""
+    unit = unit_of(key, view.policy)
+    valued = [(value, score) for score in view.scored if (value := score.metrics[key].value) is not None]
+    others = {id(score) for score in view.compared}
+    parts = {
+        view.reference_words: [value for value, score in valued if score.respondent == view.reference],
+        "other respondents" if view.reference else "respondents": [
+            value for value, score in valued if id(score) in others
+        ],
+        chance_name: [value for value in chance.values() if value is not None],
+    }
+    words = [f"{name} {ranged(values, unit)}" for name, values in parts.items() if name and values]
+    return f"{METRICS[key].title}, over {len(view.sports)} sports: {'; '.join(words)}."
 
 
 def described(lines: Iterable[ReferenceLine]) -> list[str]:
@@ -205,9 +253,10 @@ def _axis(key: str, view: PageView) -> str:
     return within(head(key, view).removesuffix(" (%)"))
 
 
-def _dots(view: PageView, sport: str, key: str) -> tuple[Dot, ...]:
+def dots_of(view: PageView, scores: Sequence[GroupScore], key: str) -> tuple[Dot, ...]:
+    """Return a dot for each score with a value of a metric; an oracle far off the scale has a note instead."""
     unit = unit_of(key, view.policy)
-    scores = [score for score in view.of_sport(sport) if score.metrics[key].value is not None]
+    scores = [score for score in scores if score.metrics[key].value is not None]
     most = max((score.metrics[key].value or 0.0 for score in scores if not _is_oracle(score)), default=0.0)
     dots = []
     for score in scores:
@@ -228,7 +277,7 @@ def _reference_rule(view: PageView, sport: str, key: str) -> list[ReferenceLine]
     """Return a line at the reference's value; empty if the chart does not show this value."""
     score = view.of_reference(sport)
     value = score.metrics[key] if score else None
-    drawn = {dot.respondent: dot.value for dot in _dots(view, sport, key)}
+    drawn = {dot.respondent: dot.value for dot in dots_of(view, view.of_sport(sport), key)}
     label = view.reference_label
     if value is None or value.value is None or drawn.get(label) is None:
         return []
@@ -241,7 +290,7 @@ def _finding(view: PageView, sport: str, key: str, best: str) -> str:
     parts = []
     score = view.of_reference(sport)
     if score and score.metrics[key].value is not None:
-        parts.append(f"{view.reference} {told(score.metrics[key], unit)}")
+        parts.append(f"{view.reference_words} {told(score.metrics[key], unit)}")
     others = [
         (value, other, other.metrics[key])
         for other in view.compared

@@ -21,13 +21,13 @@ def everything(view: PageView) -> Section:
             heads = ("Respondent", "Prompt", *(head(key, view) for key in keys))
 
             def cells(score: GroupScore, keys: list[str] = keys) -> tuple[TableCell, ...]:
-                return (*names(score), *(cell(key, score, view, sd=True) for key in keys))
+                return (*names(score, view), *(cell(key, score, view, sd=True) for key in keys))
 
             groups = by_sport(view, cells)
             name = f"all-{family.replace(' ', '-')}"
             tables.append(PageTable(name, caption(title, view, sd=True), heads, 2, groups, fold=title))
     lead = ("The file `report.json` contains these numbers in full precision, and the reasons for missing numbers.",)
-    return Section("numbers", "Every number", lead, tables=tuple(tables))
+    return Section("numbers", "Every number", lead, short="Tables", tables=tuple(tables))
 
 
 def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]]) -> tuple[TableRows, ...]:
@@ -35,9 +35,9 @@ def by_sport(view: PageView, cells: Callable[[GroupScore], tuple[TableCell, ...]
     return tuple(TableRows(sport, tuple(map(cells, view.of_sport(sport)))) for sport in view.sports)
 
 
-def names(group: OfGroup) -> tuple[TableCell, TableCell]:
+def names(group: OfGroup, view: PageView) -> tuple[TableCell, TableCell]:
     """Return the table cells with a group's respondent and prompt."""
-    return TableCell(group.respondent or ""), TableCell(group.prompt or "")
+    return TableCell(view.in_words(group.respondent or "")), TableCell(group.prompt or "")
 
 
 def head(key: str, view: PageView) -> str:

@@ -209,6 +209,7 @@ class Dataset:
         b: str,
         *,
         permutations: int = 10_000,
+        margin: Mapping[str, float] | None = None,
         policy: ScorePolicy | PolicyName = "standard",
         reference: str | None = None,
         images: Images | None = None,
@@ -230,6 +231,8 @@ class Dataset:
             a: a respondent (all its prompts pooled), or respondent/prompt.
             b: the respondent or respondent/prompt to compare with.
             permutations: maximum number of ways of swapping the two labels within images, at least 1.
+            margin: for some metrics, the largest difference that counts as equal, such as `{"accuracy": 3}`: in points
+                for shares, else in the metric's unit.
             policy: a named policy or a ScorePolicy.
             reference: the respondent that both are compared with. Default: that of the dataset.
             images: "shared" or "all", see `score`.
@@ -237,8 +240,8 @@ class Dataset:
             seed: seed of the resamples and permutations (default 0).
 
         Raises:
-            OptionError: if a name has no responses, both names include the same answers, or no image is scored for
-                both.
+            OptionError: if a name has no responses, both names include the same answers, no image is scored for both,
+                or a margin is not usable.
 
         Examples:
             >>> from spotball_core import baseline_responses, synthetic_scenes
@@ -255,7 +258,7 @@ class Dataset:
         permutations = whole_number("permutations", permutations, least=1)
         chosen = self._policy(policy, reference, images=images, bootstrap=bootstrap, seed=seed)
         kept = only(self.counts, [a, b, *([chosen.reference] if chosen.reference else [])])
-        return compare(Scoring(kept, self.scenes, chosen), a, b, permutations=permutations)
+        return compare(Scoring(kept, self.scenes, chosen), a, b, permutations=permutations, margins=margin or {})
 
     def plan(
         self,

@@ -10,10 +10,11 @@ from spotball_core.metrics.registry import METRICS
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
 from spotball_core.pages.parts import Page, PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.planning.record import MetricPlan, Plan
-from spotball_core.planning.text import between, notes, points, sentence, tables, with_plan
+from spotball_core.planning.text import between, notes, sentence, tables, with_plan
 from spotball_core.plots.theme import FAINT, THEME
 from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.service.safe_text import printable
+from spotball_core.text.numbers import points
 from spotball_core.text.words import plural
 
 GENERATOR = "spotball plan"

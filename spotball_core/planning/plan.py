@@ -18,7 +18,7 @@ from spotball_core.random import generator_for
 from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.power import POWER
-from spotball_core.text.numbers import ALPHA, unit_of
+from spotball_core.text.numbers import ALPHA, in_unit, unit_of
 from spotball_core.text.words import listed
 from spotball_core.typing import FloatArray
 
@@ -80,16 +80,6 @@ class Goal:
         if not self.has_price:
             return None
         return images * ((self.price_image or 0.0) + answers * (self.price_answer or 0.0))
-
-
-def in_unit(amount: float, unit: str) -> float:
-    """Convert a number that a user gives to a metric's unit: points of a percentage to a share.
-
-    Examples:
-        >>> in_unit(5, "share"), in_unit(5, "px")
-        (0.05, 5)
-    """
-    return amount / 100 if unit == "share" else amount
 
 
 def plan(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from spotball_core.metrics.registry import METRICS
 from spotball_core.planning.record import MetricPlan, Plan
 from spotball_core.schema.result import Forms
-from spotball_core.text.numbers import number, quantity
+from spotball_core.text.numbers import number, points
 from spotball_core.text.tables import Titled, paragraphs, tables_as_html, tables_as_markdown, tables_as_text
 from spotball_core.text.words import plural, within
 
@@ -24,16 +24,6 @@ def to_text(plan: Plan, *, to_terminal: bool = False) -> str:
 def to_markdown(plan: Plan) -> str:
     """Return the plan as a sentence and Markdown tables."""
     return f"**{sentence(plan)}**\n\n{tables_as_markdown(tables(plan), chr(10).join(notes(plan)))}"
-
-
-def points(value: float, unit: str) -> str:
-    """Format the size of a difference with its unit: points for shares.
-
-    Examples:
-        >>> points(0.05, "share"), points(5, "px")
-        ('5.0 points', '5.0 px')
-    """
-    return f"{number(value, unit)} points" if unit == "share" else quantity(value, unit)
 
 
 def sentence(plan: Plan) -> str:

@@ -20,7 +20,6 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
-from spotball_core.cli.tables import amounts_of, table_arguments
 from spotball_core.service.safe_text import show
 
 
@@ -102,6 +101,7 @@ def plan(
     numbers of answers, and how much each metric varies between images and between answers. With prices, prints the
     cheapest design. With --out, writes DIR/report.html, DIR/report.json and DIR/figures/.
     """
+    from spotball_core.cli.tables import amounts_of, table_arguments
     from spotball_core.dataset import load
     from spotball_core.planning.text import to_markdown, to_text
 

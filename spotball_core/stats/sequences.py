@@ -1,9 +1,9 @@
 r"""Compute confidence sequences: intervals that stay valid if you look at the data repeatedly and stop at any time.
 
 The method is the hedged capital process of Waudby-Smith and Ramdas (2024, "Estimating means of bounded random variables
-by betting", Theorem 3, https://arxiv.org/abs/2010.09686). For each candidate mean $m$, a gambler bets that the
-next value is above $m$, and another one that it is below. If $m$ is the true mean, no strategy makes money on average, so
-by Ville's inequality the capital ever exceeds $1 / \alpha$ with a probability of at most $\alpha$. The interval contains
+by betting", Theorem 3, https://arxiv.org/abs/2010.09686). For each candidate mean $m$, a gambler bets that the next
+value is above $m$, and another one that it is below. If $m$ is the true mean, no strategy makes money on average, so by
+Ville's inequality the capital ever exceeds $1 / \alpha$ with a probability of at most $\alpha$. The interval contains
 the candidates for which it did not.
 """
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spotball_core.cues.thresholds import ThresholdSurface
     from spotball_core.io.answer_options import FirstIndex, PointScale
     from spotball_core.io.sources import Responses
+    from spotball_core.planning.record import Plan
     from spotball_core.report.numbers.records import PageReport
 
 _SHOWN_RESPONDENTS = 8
@@ -208,6 +209,7 @@ class Dataset:
         b: str,
         *,
         permutations: int = 10_000,
+        margin: Mapping[str, float] | None = None,
         policy: ScorePolicy | PolicyName = "standard",
         reference: str | None = None,
         images: Images | None = None,
@@ -229,6 +231,8 @@ class Dataset:
             a: a respondent (all its prompts pooled), or respondent/prompt.
             b: the respondent or respondent/prompt to compare with.
             permutations: maximum number of ways of swapping the two labels within images, at least 1.
+            margin: for some metrics, the largest difference that counts as equal, such as `{"accuracy": 3}`: in points
+                for shares, else in the metric's unit.
             policy: a named policy or a ScorePolicy.
             reference: the respondent that both are compared with. Default: that of the dataset.
             images: "shared" or "all", see `score`.
@@ -236,8 +240,8 @@ class Dataset:
             seed: seed of the resamples and permutations (default 0).
 
         Raises:
-            OptionError: if a name has no responses, both names include the same answers, or no image is scored for
-                both.
+            OptionError: if a name has no responses, both names include the same answers, no image is scored for both,
+                or a margin is not usable.
 
         Examples:
             >>> from spotball_core import baseline_responses, synthetic_scenes
@@ -254,7 +258,58 @@ class Dataset:
         permutations = whole_number("permutations", permutations, least=1)
         chosen = self._policy(policy, reference, images=images, bootstrap=bootstrap, seed=seed)
         kept = only(self.counts, [a, b, *([chosen.reference] if chosen.reference else [])])
-        return compare(Scoring(kept, self.scenes, chosen), a, b, permutations=permutations)
+        return compare(Scoring(kept, self.scenes, chosen), a, b, permutations=permutations, margins=margin or {})
+
+    def plan(
+        self,
+        a: str | None = None,
+        b: str | None = None,
+        *,
+        effect: float | Mapping[str, float] = 5.0,
+        power: float = 0.8,
+        tests: int | None = None,
+        price_answer: float | None = None,
+        price_image: float | None = None,
+        sport: str | None = None,
+        metrics: Iterable[str] | None = None,
+        policy: ScorePolicy | PolicyName = "standard",
+        reference: str | None = None,
+        images: Images | None = None,
+        seed: int | None = None,
+    ) -> Plan:
+        """Plan how many images and answers a comparison of two respondents needs, from this pilot.
+
+        The result has variance components, the smallest difference that designs detect, and the designs that detect an
+        effect with the test of `compare`.
+
+        Args:
+            a: a respondent (all its prompts pooled), or respondent/prompt. Default: the pilot's one or two respondents
+                other than the reference and baselines.
+            b: the respondent to compare with. Without it, the plan is for two respondents like a.
+            effect: the difference to detect: points for shares, pixels for distances; or a number for each metric.
+            power: the probability with which the effect is detected.
+            tests: number of tests to correct for. Default: the metrics that `compare` tests.
+            price_answer: price of one answer of both respondents together.
+            price_image: price of one new image.
+            sport: the sport whose images are used. Default: all.
+            metrics: keys of the metrics. Default: those of the paper, or their matched versions.
+            policy: a named policy or a ScorePolicy.
+            reference: the respondent that both are compared with. Default: that of the dataset.
+            images: "shared" or "all", see `score`.
+            seed: seed of the random samples (default 0).
+
+        Raises:
+            OptionError: for unusable arguments, or if no two images are scored for both.
+        """
+        from spotball_core.planning.plan import Goal, plan
+        from spotball_core.scoring.sides import only
+
+        chosen = self._policy(policy, reference, images=images, seed=seed).model_copy(update={"bootstrap": 0})
+        goal = Goal(effect, power, tests, price_answer, price_image)
+        names = [name for name in (a, b) if name is not None]
+        kept = only(self.counts, [*names, *([chosen.reference] if chosen.reference else [])]) if names else self.counts
+        scoring = Scoring(kept, self.scenes, chosen)
+        return plan(scoring, goal, a=a, b=b, sport=sport, metrics=chosen_metrics(metrics))
 
     def ceiling(
         self,

@@ -8,6 +8,7 @@ from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.follow.evaluate import FollowReport
 from spotball_core.gaze.groups import GazeGroups
 from spotball_core.gaze.weights import GazeWeights
+from spotball_core.planning.record import Plan
 from spotball_core.reasoning.records import ReasoningReport
 from spotball_core.replication.record import Replication
 from spotball_core.report.numbers.records import PageReport
@@ -22,6 +23,7 @@ RESPONSE = FileFormat(
 SCORES = FileFormat("The output of `spotball score --format json`.", ScoreReport)
 REPORT = FileFormat("The file report.json of `spotball report`.", PageReport)
 COMPARISON = FileFormat("The output of `spotball compare --format json`.", Comparison)
+PLAN = FileFormat("The output of `spotball plan --format json`.", Plan)
 CUES = FileFormat("The output of `spotball cues explain --format json`.", CueReport)
 REPLICATION = FileFormat("The output of `spotball replicate --format json`.", Replication)
 REASONING = FileFormat("The output of `spotball reasoning --format json`.", ReasoningReport)

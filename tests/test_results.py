@@ -30,6 +30,7 @@ from spotball_core.cues.explanation_record import CueReport
 from spotball_core.cues.thresholds import ThresholdSurface
 from spotball_core.io.frames import write_responses
 from spotball_core.io.scenes import write_scenes
+from spotball_core.planning.record import Plan
 from spotball_core.replication.record import Replication
 from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import PageReport
@@ -49,7 +50,7 @@ MODEL = '<script>alert("x")</script> & m'
 HINTS = re.compile(r"^(Add --|Call to_frame).*?\n(?=spotball\||standard:|unexplained:)", re.MULTILINE | re.DOTALL)
 """Pattern of the hint above the signature, which differs between the command line and Python."""
 
-CLASSES = (ScoreReport, PageReport, CeilingReport, Comparison, CueReport, Mixture, Replication, ThresholdSurface)
+CLASSES = (ScoreReport, PageReport, CeilingReport, Comparison, CueReport, Mixture, Plan, Replication, ThresholdSurface)
 SUMMARIES = (ScoreReport, Comparison, Mixture, Replication, ThresholdSurface)
 WITH_SPORTS = (ScoreReport, PageReport, CeilingReport, Comparison, CueReport, Mixture)
 """Results of responses, which show sports and respondents."""
@@ -78,6 +79,7 @@ def results_of(folder: Path) -> dict[type, Any]:
         CeilingReport: data.ceiling(bootstrap=20),
         Comparison: data.compare(MODEL, "human", bootstrap=20, permutations=99),
         CueReport: data.cues(bootstrap=20),
+        Plan: data.plan(MODEL, metrics=["accuracy", "wasserstein_matched"]),
         Mixture: data.mixture(scoring_of(data).groups[-1].name, bootstrap=20),
         ThresholdSurface: data.thresholds(),
     }
@@ -121,6 +123,7 @@ class TestText:
             ScoreReport: printed("score", dataset, *choices),
             Comparison: printed("compare", dataset, "--a", MODEL, "--b", "human", "--permutations", "99", *choices),
             CueReport: printed("cues", "explain", dataset, *choices),
+            Plan: printed("plan", dataset, "--a", MODEL, *choices[:2], "--metrics", "accuracy,wasserstein_matched"),
             Replication: printed("replicate", release),
         }
         for class_, output in outputs.items():

@@ -29,10 +29,14 @@ from spotball_adapters.cli.run_end import finish, run_end
 from spotball_core.cli.help import OUTPUT
 from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.errors import OptionError, unknown_name
+from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
     from spotball_adapters.prompts.prompt import Prompt
     from spotball_adapters.providers.protocol import Settings
+    from spotball_adapters.runs.launch import RunResult
+    from spotball_adapters.runs.responses import ParsedReplies
+    from spotball_core.schema.scene import Scene
 
 
 @with_groups
@@ -60,6 +64,14 @@ def run(
         ),
     ] = None,
     limits: Limits,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            rich_help_panel=LIMITS,
+            help="Stop as soon as this holds, such as 'ci(accuracy) < 3' (±3 points).",
+        ),
+    ] = None,
     sampling: Sampling,
     respondent: Annotated[
         str | None,
@@ -79,14 +91,15 @@ def run(
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
 
-    RUN becomes a dataset that `spotball score` reads. If the run is interrupted, run the same command again: completed
-    requests are not repeated. You can add samples, prompts and images to a run, but not change other settings. Set the
-    API key in the environment, such as OPENAI_API_KEY. Exit status 1 if replies are missing.
+    RUN becomes a dataset for `spotball score`. To resume, run the same command again: completed requests are not
+    repeated. You can add samples, prompts and images, but no other changes. Set the API key in the environment
+    (OPENAI_API_KEY). Exit status 1 if replies are missing.
     """
     from spotball_adapters.prompts.prompt import BUILT_IN
     from spotball_adapters.providers.protocol import Access, find
     from spotball_adapters.runs.job import SceneJob
     from spotball_adapters.runs.responses import export
+    from spotball_adapters.runs.until import Until, ask_until, shuffled
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
 
@@ -110,28 +123,39 @@ def run(
         api=server.api,
     )
     check_api(server.api, named.provider)
-    model_provider = find(named.provider, access)
-    model_provider.check(named.settings)
-    if samples_per_request is not None:
-        model_provider.max_samples = min(model_provider.max_samples, samples_per_request)
-    job = SceneJob(
-        selected,
-        named.prompts,
-        model_provider,
-        server.base_url,
-        named.settings,
-        named.respondent,
-        dataset=dataset,
-        scenes=scenes,
-    )
-    out = run_folder(out, job.respondent)
-    ended = ask_all(
-        *(job, out, limits.options(), lambda store: export(store, scenes, out, format, policy)),
-        unit="images prepared",
-        dry_run=dry_run,
-        quiet=quiet,
-    )
-    finish(ended, run_end(ended), quiet=quiet)
+    out = run_folder(out, named.respondent)
+
+    def ask(items: tuple[Scene, ...]) -> RunResult[tuple[ParsedReplies, Path | None]]:
+        model_provider = find(named.provider, access)
+        model_provider.check(named.settings)
+        if samples_per_request is not None:
+            model_provider.max_samples = min(model_provider.max_samples, samples_per_request)
+        job = SceneJob(
+            items,
+            named.prompts,
+            model_provider,
+            server.base_url,
+            named.settings,
+            named.respondent,
+            dataset=dataset,
+            scenes=scenes,
+        )
+        return ask_all(
+            *(job, out, limits.options(), lambda store: export(store, scenes, out, format, policy)),
+            unit="images prepared",
+            dry_run=dry_run,
+            quiet=quiet,
+        )
+
+    if until is None:
+        ended = ask(selected)
+        finish(ended, run_end(ended), quiet=quiet)
+    else:
+        rule = Until.parsed(until, selected)
+        ended, lines = ask_until(rule, shuffled(selected), ask, batch=limits.concurrency, whole=dry_run)
+        finish(ended, run_end(ended), quiet=quiet)
+        for line in lines:
+            show(line)
 
 
 @dataclass(frozen=True)

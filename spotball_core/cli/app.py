@@ -27,7 +27,7 @@ from spotball_core.service.safe_text import show
 COMMANDS = "spotball.commands"
 
 JOBS: Mapping[str, tuple[str, ...]] = {
-    "Score and compare": ("demo", "score", "compare", "report", "leaderboard", "baselines", "cues", "count"),
+    "Score and compare": ("demo", "score", "compare", "plan", "report", "leaderboard", "baselines", "cues", "count"),
     "Ask models": ("run", "parse", "batch", "reasoning"),
     "People and published data": ("study", "import-release", "replicate"),
     "Gaze": ("gaze",),

@@ -18,6 +18,7 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
+from spotball_core.errors import OptionError
 
 
 @with_groups
@@ -62,6 +63,14 @@ def compare(
             help="Number of permutations for p values. If fewer exist, all are used.",
         ),
     ] = 10_000,
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC=M,...",
+            rich_help_panel="Scoring",
+            help="Largest difference that counts as equal, such as accuracy=3 (points).",
+        ),
+    ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     full: Annotated[
@@ -77,19 +86,23 @@ def compare(
     Example: `spotball compare data --a human --b gemini/cot --reference human`
 
     For each metric and sport, prints the paired difference with its confidence interval, the p value of a permutation
-    test, the p value corrected for the number of metrics, an effect size, and a conclusion. Other respondents in the
-    files are ignored.
+    test, the p value corrected for the number of metrics, an effect size, and a conclusion. If no difference is clear,
+    prints the smallest difference that the data detect with 80% power. With --margin, the conclusion is a or b better,
+    equivalent, or undecided. Other respondents in the files are ignored.
     """
-    from spotball_core.cli.tables import table_arguments
+    from spotball_core.cli.tables import amounts_of, table_arguments
     from spotball_core.comparison import tables as comparisons
     from spotball_core.comparison.summary import to_summary
     from spotball_core.dataset import load
 
     tell = teller(quiet)
     arguments = table_arguments(tables, tell)
+    margins = {} if margin is None else amounts_of(margin, "--margin")
+    if not isinstance(margins, dict):
+        raise OptionError(f"found {margin}, expected a metric with its margin, such as accuracy=3", field="--margin")
     data = load(paths, tables.scenes, reference=reference, **arguments)
     comparison = data.compare(
-        a, b, permutations=permutations, policy=policy, images=images, bootstrap=bootstrap, seed=seed
+        a, b, permutations=permutations, margin=margins, policy=policy, images=images, bootstrap=bootstrap, seed=seed
     )
     format = format_for(format, out)
     if format is Format.json:

@@ -84,6 +84,31 @@ def table_arguments(options: Tables, tell: Callable[[str], None]) -> TableArgume
     return {"truth": truth, "grid": shape, "strict": options.strict, "pool": options.pool, **reading}
 
 
+def amounts_of(text: str, option: str) -> float | dict[str, float]:
+    """Convert a text such as 5 to a number, or one such as accuracy=5,image_entropy=0.1 to a number for each metric.
+
+    Raises:
+        OptionError: for text that is neither.
+
+    Examples:
+        >>> amounts_of("5", "--effect"), amounts_of("accuracy=5, log_score=0.2", "--effect")
+        (5.0, {'accuracy': 5.0, 'log_score': 0.2})
+    """
+    pairs = [part.partition("=") for part in text.split(",")]
+    try:
+        if len(pairs) == 1 and not pairs[0][1]:
+            return float(text)
+        amounts = {name.strip(): float(value) for name, _, value in pairs}
+    except ValueError:
+        amounts = {}
+    if len(amounts) < len(pairs) or not all(amounts):
+        raise OptionError(
+            f"found {text!r}, expected a number, or metrics with numbers, such as accuracy=5,center_ratio=0.3",
+            field=option,
+        )
+    return amounts
+
+
 def read_options(tables: TableArguments) -> ReadOptions:
     """Return those of the arguments that describe how responses are read."""
     return ReadOptions(

@@ -7,7 +7,10 @@ as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,22 +18,30 @@ from spotball_core.comparison.matched import Matched, matched
 from spotball_core.comparison.pairs import MetricPair
 from spotball_core.comparison.record import Comparison, Contrast
 from spotball_core.comparison.wording import ContrastNumbers, Narrator
-from spotball_core.errors import OptionError
+from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
-from spotball_core.schema.report import MetricValue, sport_prefix
+from spotball_core.schema.report import Interval, MetricValue, sport_prefix
 from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
-from spotball_core.stats.bootstrap import bootstrap_interval
+from spotball_core.stats.bootstrap import CONFIDENCE, bootstrap_interval
 from spotball_core.stats.permutation import Swaps, holm
-from spotball_core.text.numbers import ALPHA
+from spotball_core.stats.power import smallest_difference
+from spotball_core.text.numbers import ALPHA, in_unit, unit_of
 from spotball_core.text.words import plural
 from spotball_core.typing import FloatArray
 
 PERMUTATIONS = 10_000
 
 
-def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATIONS) -> Comparison:
+def compare(
+    scoring: Scoring,
+    a: str,
+    b: str,
+    *,
+    permutations: int = PERMUTATIONS,
+    margins: Mapping[str, float] = MappingProxyType({}),
+) -> Comparison:
     """Compare two respondents, or two prompts of one respondent, on the images that both are scored on.
 
     For each metric, the result has both values, their difference a - b, its 95% bootstrap interval, a permutation p
@@ -51,10 +62,13 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
         a: a respondent (all its prompts pooled), or respondent/prompt.
         b: the respondent or respondent/prompt to compare with.
         permutations: maximum number of ways of swapping, at least 1.
+        margins: for some metrics, the largest difference that counts as equal: in points for shares, else in the
+            metric's unit. Two respondents are equivalent if two one-sided tests at the level 0.05, divided by the
+            number of margins, exclude larger differences, which an interval of the difference shows.
 
     Raises:
-        OptionError: if a name has no responses, both names include the same answers, no image is scored for both, or
-            `permutations` is below 1.
+        OptionError: if a name has no responses, both names include the same answers, no image is scored for both,
+            `permutations` is below 1, or a margin is not above 0, for an unknown metric, or without resamples.
 
     Examples:
         >>> from spotball_core import Counts, ScorePolicy, baseline_responses, read_counts, synthetic_scenes
@@ -64,6 +78,7 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
         >>> found.contrasts[-1].metrics["accuracy"].direction
         'a is better'
     """
+    limits = _checked(margins, scoring)
     groups = {name: sides.groups_named(scoring, name) for name in (a, b)}
     if a == b or {group.number for group in groups[a]} & {group.number for group in groups[b]}:
         raise OptionError(
@@ -79,11 +94,11 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
     split = "sport" in scoring.policy.by
     sports = list(dict.fromkeys(names[scene] for scene in common)) if split else []
     contrasts = [
-        _contrast(scoring, groups, sport, [scene for scene in common if names[scene] == sport], permutations)
+        _contrast(scoring, groups, sport, [scene for scene in common if names[scene] == sport], permutations, limits)
         for sport in sports
     ]
     if len(sports) != 1:
-        contrasts.append(_contrast(scoring, groups, None, common, permutations))
+        contrasts.append(_contrast(scoring, groups, None, common, permutations, limits))
     provenance = scoring.signature()
     return Comparison(
         signature=f"{provenance}|perm:{permutations}",
@@ -100,6 +115,25 @@ def compare(scoring: Scoring, a: str, b: str, *, permutations: int = PERMUTATION
         ),
         contrasts=tuple(contrasts),
     )
+
+
+def _checked(margins: Mapping[str, float], scoring: Scoring) -> dict[str, float]:
+    """Return the margins in the units of the metrics."""
+    for key, margin in margins.items():
+        if key not in METRICS:
+            raise OptionError(unknown_name("metric", key, METRICS), code="unknown-name", field="margin")
+        if METRICS[key].by_size:
+            raise OptionError(
+                f"{key} depends on the number of responses and is not compared. Name its matched version",
+                field="margin",
+            )
+        if not 0 < margin < math.inf:
+            raise OptionError(f"found {key}={margin:g}, expected a number above 0", field="margin")
+    if margins and not scoring.policy.bootstrap:
+        raise OptionError(
+            "margins need intervals. Use at least 1 bootstrap resample", code="conflicting-options", field="margin"
+        )
+    return {key: in_unit(margin, unit_of(key, scoring.policy)) for key, margin in margins.items()}
 
 
 def _scenes(scoring: Scoring, groups: Sequence[Group]) -> set[int]:
@@ -145,7 +179,12 @@ def _too_few(contrasts: Sequence[Contrast]) -> Iterator[str]:
 
 
 def _contrast(
-    scoring: Scoring, groups: dict[str, list[Group]], sport: str | None, scenes: list[int], permutations: int
+    scoring: Scoring,
+    groups: dict[str, list[Group]],
+    sport: str | None,
+    scenes: list[int],
+    permutations: int,
+    margins: Mapping[str, float],
 ) -> Contrast:
     pair_data = matched(scoring, groups, scenes)
     first, second = pair_data.estimators
@@ -167,7 +206,13 @@ def _contrast(
     metrics = {}
     for key, metric in METRICS.items():
         if key in pairs:
-            numbers = _found(pairs[key], resampled.get(key), p_values[key], adjusted[key])
+            pair, drawn = pairs[key], resampled.get(key)
+            numbers = replace(
+                _found(pair, drawn, p_values[key], adjusted[key]),
+                detectable=_detectable(pair, drawn if any(pair_data.people) else None, swaps, len(pairs)),
+                margin=margins.get(key),
+                margin_ci=_interval(pair, drawn, 1 - 2 * ALPHA / len(margins)) if key in margins else None,
+            )
             metrics[key] = narrator.tell(metric, numbers)
         else:
             a, b = alone[key]
@@ -184,19 +229,48 @@ def _contrast(
 
 def _found(pair: MetricPair, resampled: FloatArray | None, p: float, p_holm: float) -> ContrastNumbers:
     a, b = (float(total) for total in pair.totals)
-    left_out = pair.left_out()
     return ContrastNumbers(
         a=a,
         b=b,
-        ci95=None
-        if resampled is None
-        else bootstrap_interval(a - b, resampled[0] - resampled[1], left_out[0] - left_out[1]),
+        ci95=_interval(pair, resampled, CONFIDENCE),
         p=p,
         p_holm=p_holm,
         n_images=int(pair.enters.sum()),
         effect_size=pair.effect_size,
         reason=_to_mind(pair),
     )
+
+
+def _interval(pair: MetricPair, resampled: FloatArray | None, confidence: float) -> Interval | None:
+    """Return the bootstrap interval of the difference a - b; None without resamples."""
+    if resampled is None:
+        return None
+    (a, b), left_out = pair.totals, pair.left_out()
+    return bootstrap_interval(
+        float(a - b), resampled[0] - resampled[1], left_out[0] - left_out[1], confidence=confidence
+    )
+
+
+def _detectable(pair: MetricPair, resampled: FloatArray | None, swaps: Swaps, tests: int) -> float | None:
+    """Return the smallest difference that is detected with 80% power.
+
+    It is None if no p value can be significant, or differences do not vary.
+
+    Args:
+        pair: the metric of both respondents.
+        resampled: the metric in resamples of images and participants; None if participants are not resampled.
+        swaps: the ways to swap labels.
+        tests: number of tests for which p values are corrected.
+    """
+    left_out = pair.left_out()
+    n = left_out.shape[1]
+    if n < 2 or 2.0 ** (1 - min(n, 1000)) > ALPHA / tests or 1 / len(swaps) > ALPHA / tests:
+        return None
+    # The jackknife's standard error, for images; the bootstrap's, for images and participants.
+    drawn = left_out if resampled is None else resampled
+    differences = drawn[0] - drawn[1]
+    variance = float(np.nanvar(differences)) * (n - 1 if resampled is None else 1)
+    return smallest_difference(math.sqrt(variance), df=n - 1, alpha=ALPHA / tests) if variance > 0 else None
 
 
 def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:

@@ -13,6 +13,7 @@ SCHEMA_VERSION: Final = 1
 
 Direction = Literal["a is better", "b is better", "a is higher", "b is higher", "equal"]
 Verdict = Literal["clear", "suggestive", "unclear"]
+Conclusion = Literal["a is better", "b is better", "a is higher", "b is higher", "equivalent", "undecided"]
 
 
 class Difference(Record):
@@ -31,6 +32,13 @@ class Difference(Record):
         direction: which respondent is better, or higher if the metric has no better direction.
         verdict: "clear": the adjusted p value is at most 0.05 and the interval excludes 0; "suggestive": p is at most
             0.05, but only before the adjustment, or the interval includes 0; "unclear": anything else.
+        detectable: the smallest true difference that these data detect with 80% power, after the correction for the
+            number of metrics; None if no difference could be significant.
+        margin: the largest difference that counts as equal; None if none was given.
+        margin_ci: the interval that is inside the margin if the two are equivalent: 90% for one margin, and wider for
+            several (Bonferroni).
+        conclusion: with a margin, "equivalent" if `margin_ci` is within the margin, else the direction of a clear
+            difference, else "undecided".
         sentence: the result in words.
         reason: why there is no difference, or a caution for reading it.
     """
@@ -45,6 +53,10 @@ class Difference(Record):
     effect_size: float | None = None
     direction: Direction | None = None
     verdict: Verdict | None = None
+    detectable: float | None = None
+    margin: float | None = None
+    margin_ci: Interval | None = None
+    conclusion: Conclusion | None = None
     sentence: str
     reason: str | None = None
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from spotball_core.comparison.record import Comparison, Difference
-from spotball_core.comparison.tables import COLUMNS, frame_rows, in_the_paper, signed
+from spotball_core.comparison.tables import COLUMNS, frame_rows, in_the_paper, signed, with_margin
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.report import sport_prefix
 from spotball_core.schema.result import Forms
 from spotball_core.text.first_screen import IN_PYTHON, FirstScreen
-from spotball_core.text.numbers import ALPHA, interval, number, say_p, unit_of
+from spotball_core.text.numbers import ALPHA, interval, number, points, say_p, unit_of
 from spotball_core.text.words import plural
 
 MORE = "Add --full to see every metric of every sport. Add --format json, csv, markdown or latex to choose the format."
@@ -38,14 +38,27 @@ def _screen(comparison: Comparison, more: str) -> FirstScreen:
     sport = "all sports, " if len(comparison.contrasts) > 1 else sport_prefix(contrast.sport, ", ")
     tests = sum(difference.p is not None for difference in contrast.metrics.values())
     clear = f"p is at most {ALPHA}" + (" and the interval excludes 0" if policy.bootstrap else "")
+    margins = [difference.sentence for difference in with_margin(contrast).values()]
+    sentences = margins or [difference.sentence for difference in shown.values()]
+    could = [
+        f"{METRICS[key].title_under(policy)} {points(difference.detectable, unit_of(key, policy))}"
+        for key, difference in shown.items()
+        if difference.verdict != "clear" and difference.detectable is not None
+    ]
+    seen = [f"Differences that these images detect with 80% power: {'; '.join(could)}."] if could else []
     return FirstScreen(
-        next((difference.sentence for difference in shown.values()), "No metric has values for both a and b."),
+        sentences[0] if sentences else "No metric has values for both a and b.",
         ["metric", "a", "b", "a - b", "95% interval", "p"],
         [_cells(comparison, key, difference) for key, difference in shown.items()],
         n_names=1,
         about=f"a: {comparison.a}. b: {comparison.b}. {sport}{images}.",
         warnings=comparison.warnings,
-        notes=[f"p is corrected for {tests} tests (Holm). An asterisk marks clear differences: {clear}.", more],
+        notes=[
+            *margins[1:],
+            f"p is corrected for {tests} tests (Holm). An asterisk marks clear differences: {clear}.",
+            *seen,
+            more,
+        ],
         signature=comparison.signature,
     )
 

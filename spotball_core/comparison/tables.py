@@ -28,7 +28,9 @@ COLUMNS: Mapping[str, type] = {
     **dict.fromkeys(("sport", "a", "b", "metric", "unit"), str),
     "n_images": int,
     **dict.fromkeys(("value_a", "value_b", "difference", "ci95_low", "ci95_high", "effect_size", "p", "p_holm"), float),
-    **dict.fromkeys(("direction", "verdict", "sentence", "reason", "signature"), str),
+    **dict.fromkeys(("direction", "verdict"), str),
+    **dict.fromkeys(("detectable", "margin"), float),
+    **dict.fromkeys(("conclusion", "sentence", "reason", "signature"), str),
 }
 """Name and type of each column of a comparison's rows."""
 
@@ -112,7 +114,8 @@ def frame_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
             names = (contrast.sport, comparison.a, comparison.b, key, unit_of(key, comparison.policy))
             numbers = (difference.n_images, difference.a, difference.b, difference.difference, low, high)
             tests = (difference.effect_size, difference.p, difference.p_holm, difference.direction, difference.verdict)
-            yield (*names, *numbers, *tests, difference.sentence, difference.reason, comparison.signature)
+            margin = (difference.detectable, difference.margin, difference.conclusion)
+            yield (*names, *numbers, *tests, *margin, difference.sentence, difference.reason, comparison.signature)
 
 
 _TEXT = (0, 8)
@@ -178,7 +181,13 @@ def _in_words(comparison: Comparison) -> str:
 
 def _sentences(comparison: Comparison) -> list[str]:
     """Return the sentences of the last contrast (all sports if there are several) for the paper's metrics."""
-    return [difference.sentence for difference in in_the_paper(comparison.contrasts[-1]).values()]
+    last = comparison.contrasts[-1]
+    return [difference.sentence for difference in {**in_the_paper(last), **with_margin(last)}.values()]
+
+
+def with_margin(contrast: Contrast) -> dict[str, Difference]:
+    """Return the differences with a margin."""
+    return {key: difference for key, difference in contrast.metrics.items() if difference.conclusion is not None}
 
 
 def in_the_paper(contrast: Contrast) -> dict[str, Difference]:

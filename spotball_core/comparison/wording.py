@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spotball_core.comparison.record import Difference, Direction, Verdict
+from spotball_core.comparison.record import Conclusion, Difference, Direction, Verdict
 from spotball_core.metrics.metric import Metric
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Interval
-from spotball_core.text.numbers import ALPHA, number, quantity, say_p
+from spotball_core.text.numbers import ALPHA, number, points, quantity, say_p
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,9 @@ class ContrastNumbers:
     n_images: int
     effect_size: float | None
     reason: str | None
+    detectable: float | None = None
+    margin: float | None = None
+    margin_ci: Interval | None = None
 
     @property
     def difference(self) -> float:
@@ -64,7 +67,11 @@ class Narrator:
             effect_size=numbers.effect_size,
             direction=direction_of(metric, numbers.difference),
             verdict=verdict_of(numbers),
-            sentence=f"{summary}; {numbers.reason}." if numbers.reason else f"{summary}.",
+            detectable=numbers.detectable,
+            margin=numbers.margin,
+            margin_ci=numbers.margin_ci,
+            conclusion=conclusion_of(metric, numbers),
+            sentence="; ".join(filter(None, [summary, self._equal(metric, numbers, unit), numbers.reason])) + ".",
             reason=numbers.reason,
         )
 
@@ -79,7 +86,7 @@ class Narrator:
         if not difference:
             return f"no difference on these images{_interval(numbers.ci95, unit)}"
         interval = _interval(numbers.ci95, unit, flip=difference < 0)
-        lead = f"{self._who(metric, difference, ' is ')} by {_size(difference, unit)}{interval}"
+        lead = f"{self._who(metric, difference, ' is ')} by {points(difference, unit)}{interval}"
         corrected = f"p {say_p(numbers.p_holm)} corrected for {self.tests} tests"
         if self.floor > ALPHA:
             size_note = f"{numbers.n_images} image{'s are' if numbers.n_images > 1 else ' is'} too few for a test"
@@ -91,7 +98,14 @@ class Narrator:
             return f"{lead}, p {say_p(numbers.p)}, but {corrected}: {chance}"
         if verdict == "suggestive":
             return f"{lead}, {corrected}, but the interval contains 0: weak evidence of a difference"
-        return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}"
+        could = "" if numbers.detectable is None else f"; {points(numbers.detectable, unit)} would be seen (80% power)"
+        return f"no clear difference, p {say_p(numbers.p)}{self._either(metric, numbers.ci95, unit)}{could}"
+
+    def _equal(self, metric: Metric, numbers: ContrastNumbers, unit: str) -> str:
+        """State whether the two are equivalent; empty without a margin, or for a clear difference."""
+        words = {"equivalent": "equivalent", "undecided": "not shown to be equivalent"}
+        word = words.get(conclusion_of(metric, numbers) or "")
+        return f"{word} within {points(numbers.margin or 0.0, unit)}" if word else ""
 
     def _who(self, metric: Metric, difference: float, between: str = " ") -> str:
         side, word = direction_of(metric, difference).split(" is ")
@@ -101,7 +115,7 @@ class Narrator:
         """Describe the range of differences in an interval."""
         if ci95 is None:
             return ""
-        low, high = (f"{self._who(metric, end)} by {_size(end, unit)}" if end else "no difference" for end in ci95)
+        low, high = (f"{self._who(metric, end)} by {points(end, unit)}" if end else "no difference" for end in ci95)
         return f"; the 95% interval ranges from {low} to {high}"
 
 
@@ -138,9 +152,26 @@ def verdict_of(numbers: ContrastNumbers) -> Verdict:
     return "clear" if numbers.p_holm <= ALPHA and without_0 else "suggestive"
 
 
-def _size(value: float, unit: str) -> str:
-    """Format the size of a difference, without its sign."""
-    return f"{number(abs(value), unit)} points" if unit == "share" else quantity(abs(value), unit)
+def conclusion_of(metric: Metric, numbers: ContrastNumbers) -> Conclusion | None:
+    """Return the conclusion for the margin; None without a margin. See `Difference`.
+
+    Examples:
+        >>> from spotball_core.metrics.registry import METRICS
+        >>> p = {"p": 0.3, "p_holm": 1.0}
+        >>> found = ContrastNumbers(2.0, 1.9, (-0.2, 0.4), **p, n_images=50, effect_size=1.0, reason=None)
+        >>> accuracy = METRICS["accuracy"]
+        >>> [
+        ...     conclusion_of(accuracy, ContrastNumbers(**{**vars(found), "margin": 0.5, "margin_ci": ends}))
+        ...     for ends in ((-0.1, 0.3), (-0.1, 0.6))
+        ... ]
+        ['equivalent', 'undecided']
+    """
+    if numbers.margin is None:
+        return None
+    if numbers.margin_ci is not None and max(map(abs, numbers.margin_ci)) < numbers.margin:
+        return "equivalent"
+    direction = direction_of(metric, numbers.difference)
+    return direction if verdict_of(numbers) == "clear" and direction != "equal" else "undecided"
 
 
 def _interval(ci95: Interval | None, unit: str, *, flip: bool = False) -> str:

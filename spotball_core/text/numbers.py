@@ -18,6 +18,26 @@ def unit_of(key: str, policy: ScorePolicy) -> str:
     return METRICS[key].unit_under(policy)
 
 
+def in_unit(amount: float, unit: str) -> float:
+    """Convert a number that a user gives to a metric's unit: points of a percentage to a share.
+
+    Examples:
+        >>> in_unit(5, "share"), in_unit(5, "px")
+        (0.05, 5)
+    """
+    return amount / 100 if unit == "share" else amount
+
+
+def points(value: float, unit: str) -> str:
+    """Format the size of a difference, without its sign, with its unit: points for shares.
+
+    Examples:
+        >>> points(-0.05, "share"), points(5, "px")
+        ('5.0 points', '5.0 px')
+    """
+    return f"{number(abs(value), unit)} points" if unit == "share" else quantity(abs(value), unit)
+
+
 def number(value: float, unit: str) -> str:
     """Format a number without its unit: shares in percent, pixels to a tenth, ratios to a thousandth.
 

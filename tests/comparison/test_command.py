@@ -79,7 +79,7 @@ def test_compare_json_output_is_a_valid_comparison(run: Callable[..., Done]) -> 
     one = json.loads(done.stdout)["contrasts"][2]["metrics"]["wasserstein_matched"]
     assert set(one) == {
         *("a", "b", "difference", "ci95", "p", "p_holm", "n_images", "effect_size", "direction", "verdict"),
-        *("sentence", "reason"),
+        *("detectable", "margin", "margin_ci", "conclusion", "sentence", "reason"),
     }
     assert one["n_images"] == 16
 
@@ -217,3 +217,14 @@ def test_to_markdown_shows_differences_with_a_sign_unless_they_round_to_zero(
     text = comparisons.to_markdown(found.model_copy(update={"contrasts": (changed,)}))
     (row,) = (line for line in text.splitlines() if line.startswith("| Accuracy"))
     assert row.split(" | ")[3] == shown
+
+
+def test_compare_margin_option_names_metrics(run: Callable[..., Done]) -> None:
+    words = (".", "--a", "human", "--b", "gemini/cot", "--format", "json", *FAST)
+    done = run(*words, "--margin", "accuracy=90,brier_score_matched=0.001")
+    metrics = json.loads(done.stdout)["contrasts"][-1]["metrics"]
+    assert {key: one["conclusion"] for key, one in metrics.items() if one["conclusion"]} == {
+        "accuracy": "equivalent",
+        "brier_score_matched": "undecided",
+    }
+    assert codes(run(*words, "--margin", "3", status=2).stderr) == ["invalid-option"]

@@ -17,6 +17,7 @@ from spotball_core.scoring.estimates import Estimator
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
 from spotball_core.stats.bootstrap import percentile_interval, resample_weights
+from spotball_core.stats.power import smallest_difference
 from spotball_core.typing import FloatArray
 from tests.failures import raises
 from tests.stats.build import counts_of, drawn, scenes, scoring_of, varied_scenes
@@ -384,3 +385,85 @@ def test_compare_of_soccer_participants_and_gemini_matches_the_published_release
     assert raw[0] - raw[1] == pytest.approx(0.106, abs=0.001)
     assert entropy.difference == pytest.approx(0.013, abs=0.002)
     assert entropy.verdict == "unclear"
+
+
+def noisy_pair(n: int, shift: float, *, seed: int = 0) -> Scoring:
+    """Return a scoring of two respondents with 40 answers per image; a is right more often by `shift` on average."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.2, 0.5, n)
+    masses = {}
+    for name, more in (("a", shift), ("b", 0.0)):
+        right = rng.binomial(40, p + more)
+        mass = np.zeros((n, 60))
+        mass[:, 22], mass[:, 0] = right, 40 - right
+        masses[f"{name}/base"] = mass
+    return scoring_of(scenes(n), masses)
+
+
+@pytest.mark.parametrize(
+    ("n", "shift", "margin", "conclusion"),
+    [
+        (60, 0.2, 3.0, "a is better"),
+        (60, -0.15, 3.0, "b is better"),
+        (60, 0.0, 8.0, "equivalent"),
+        (60, 0.0, 0.1, "undecided"),
+        # A clear difference that is within the margin does not matter.
+        (150, 0.04, 20.0, "equivalent"),
+    ],
+)
+def test_margin_gives_one_of_four_conclusions(n: int, shift: float, margin: float, conclusion: str) -> None:
+    found = compare(noisy_pair(n, shift), "a", "b", permutations=999, margins={"accuracy": margin}).contrasts[-1]
+    accuracy = found.metrics["accuracy"]
+    assert accuracy.conclusion == conclusion
+    assert accuracy.margin == pytest.approx(margin / 100)
+    assert accuracy.margin_ci is not None
+    assert accuracy.ci95 is not None
+    # The 90% interval is inside the 95% interval.
+    assert accuracy.ci95[0] <= accuracy.margin_ci[0] <= accuracy.margin_ci[1] <= accuracy.ci95[1]
+    assert found.metrics["euclidean_error"].conclusion is None
+
+
+def test_detectable_difference_is_that_of_a_t_test_with_the_corrected_level() -> None:
+    found = compare(noisy_pair(40, 0.01), "a", "b", permutations=9999).contrasts[-1]
+    tests = sum(one.p is not None for one in found.metrics.values())
+    scoring = noisy_pair(40, 0.01)
+    rates = [scoring.estimator(group).answers.mass[:, 22] / 40 for group in scoring.groups]
+    se = float((rates[0] - rates[1]).std(ddof=1) / np.sqrt(40))
+    accuracy = found.metrics["accuracy"]
+    assert accuracy.detectable == pytest.approx(smallest_difference(se, df=39, alpha=0.05 / tests))
+    assert f"{100 * (accuracy.detectable or 0):.1f} points" in accuracy.sentence
+
+
+def test_detectable_difference_is_missing_if_no_p_value_can_be_significant() -> None:
+    few_images = compare(noisy_pair(4, 0.1), "a", "b", permutations=999).contrasts[-1]
+    few_permutations = compare(noisy_pair(40, 0.1), "a", "b", permutations=19).contrasts[-1]
+    assert few_images.metrics["accuracy"].detectable is None
+    assert few_permutations.metrics["accuracy"].detectable is None
+
+
+@pytest.mark.slow
+def test_share_of_false_equivalences_at_the_margin_is_at_most_5_percent() -> None:
+    # The true difference is exactly the margin.
+    found = [
+        compare(noisy_pair(50, 0.04, seed=seed), "a", "b", permutations=19, margins={"accuracy": 4.0})
+        for seed in range(60)
+    ]
+    wrong = sum(one.contrasts[-1].metrics["accuracy"].conclusion == "equivalent" for one in found)
+    # With a rate of 5%, more than 8 of 60 have a probability below 0.01.
+    assert wrong <= 8
+
+
+@pytest.mark.parametrize(
+    ("margins", "choices", "where"),
+    [
+        ({"acuracy": 3.0}, {}, "unknown-name:margin"),
+        ({"accuracy": 0.0}, {}, "invalid-option:margin"),
+        ({"accuracy": float("nan")}, {}, "invalid-option:margin"),
+        ({"wasserstein": 3.0}, {}, "invalid-option:margin"),
+        ({"accuracy": 3.0}, {"bootstrap": 0}, "conflicting-options:margin"),
+    ],
+)
+def test_unusable_margins_are_errors(margins: dict[str, float], choices: dict[str, int], where: str) -> None:
+    mass = {f"{name}/base": drawn(np.random.default_rng(0), 5, 4) for name in "ab"}
+    with raises(OptionError, where):
+        compare(scoring_of(scenes(5), mass, **choices), "a", "b", permutations=9, margins=margins)

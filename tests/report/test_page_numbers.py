@@ -30,6 +30,7 @@ PAGES = [
     ),
     ROOT / "spotball_core/reasoning/figure.py",
     *(ROOT / "spotball_core/leaderboard" / name for name in ("write.py", "text.py")),
+    *(ROOT / "spotball_core/planning" / name for name in ("page.py", "text.py")),
 ]
 
 MAY_COMPUTE = ("metrics", "stats", "scoring", "counting", "baselines", "comparison", "cues", "report.numbers")

@@ -13,11 +13,11 @@ from spotball_adapters.gaze.training.pictures import AGREE, DISAGREE
 from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
-from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint
 from spotball_core.gaze.plain_tests import mean_share, one_sample
 from spotball_core.pages.figures import ENDINGS
 from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.theme import FAINT, THEME, save_figure
+from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 from spotball_core.text.numbers import interval, number

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spotball_core.gaze.battery.findings import Finding, no_answer, tested
+from spotball_core.stats.power import smallest_difference
 from spotball_core.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ PUBLISHED_TRIALS: Final[Mapping[int, int]] = {2: 1605, 3: 552, 4: 498}
 In the pilot study, 59 people answered 45 trials each. The numbers assume that these trials are distributed over 2, 3
 and 4 objects like the 900 photos of the pilot study.
 """
-
-
-_DETECTABLE: Final = 1.959963984540054 + 0.8416212335729143
-"""Number of standard errors of a gap that the test detects with a power of 80%."""
 
 
 def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None, *, margin: float = 0.05) -> Finding:
@@ -99,7 +96,7 @@ def performance_gap(rows: pl.DataFrame, people: pl.DataFrame | None = None, *, m
             "se": se,
             "margin": margin,
             "p_margin": _below(gap, se, margin),
-            "detectable": _DETECTABLE * se,
+            "detectable": smallest_difference(se),
             "people": "responses" if people_natural is not None else "published",
             "by_objects": {
                 str(n): {"respondent": accuracy[n], "people": reference[n], "weight": weights[n]} for n in sizes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from spotball_core.gaze.analysis import GazeReport, RespondentResult
-from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.theme import THEME
+from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.text.words import shortened
 
 _ROOM: Final = 24

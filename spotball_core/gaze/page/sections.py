@@ -12,7 +12,6 @@ from spotball_core.gaze.cells import Cell as Mean
 from spotball_core.gaze.data.stimuli import CONDITIONS, VIEWS
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.browser import browser
-from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.page.mechanisms import mechanisms, split_cell
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.times import times
@@ -21,6 +20,7 @@ from spotball_core.pages.cards import PhotoSheet
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
 from spotball_core.plots.theme import FAINT, THEME, Look, look_of
+from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.text.numbers import interval, number, quantity, say_p
 from spotball_core.text.words import plural, shortened
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.cells import SECONDS, Cell as Mean
 from spotball_core.gaze.checks import Effect
-from spotball_core.gaze.page.charts import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.gaze.tables import CHANCE_NAME
 from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.theme import FAINT, THEME
+from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.text.numbers import say_p
 from spotball_core.text.words import shortened
 

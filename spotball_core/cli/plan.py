@@ -1,0 +1,140 @@
+"""`spotball plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spotball_core.cli.console import teller
+from spotball_core.cli.options import (
+    Debug,
+    ImageChoice,
+    Paths,
+    PolicyName,
+    Quiet,
+    Reference,
+    Seed,
+    TableFormat,
+    Tables,
+    with_groups,
+)
+from spotball_core.service.safe_text import show
+
+
+@with_groups
+def plan(
+    paths: Paths,
+    *,
+    a: Annotated[
+        str | None,
+        typer.Option(
+            "--a",
+            metavar="NAME",
+            rich_help_panel="Input",
+            help="First respondent, or one of its prompts. Without --b, plan for two respondents like this one.",
+        ),
+    ] = None,
+    b: Annotated[
+        str | None,
+        typer.Option("--b", metavar="NAME", rich_help_panel="Input", help="Second respondent, or one of its prompts."),
+    ] = None,
+    sport: Annotated[
+        str | None, typer.Option(metavar="NAME", rich_help_panel="Input", help="Use only images of this sport.")
+    ] = None,
+    tables: Tables,
+    effect: Annotated[
+        str,
+        typer.Option(
+            metavar="E",
+            rich_help_panel="Plan",
+            help="Difference to detect: in points or pixels, or by metric, such as accuracy=5,center_ratio=0.3.",
+        ),
+    ] = "5",
+    power: Annotated[
+        float, typer.Option(metavar="SHARE", rich_help_panel="Plan", help="Probability of detecting the effect.")
+    ] = 0.8,
+    tests: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel="Plan",
+            help="Number of tests to correct for. Default: the metrics that `spotball compare` tests.",
+        ),
+    ] = None,
+    price_answer: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="P", rich_help_panel="Plan", help="Price of one answer of both respondents together."
+        ),
+    ] = None,
+    price_image: Annotated[
+        float | None, typer.Option(min=0, metavar="P", rich_help_panel="Plan", help="Price of one new image.")
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES", rich_help_panel="Plan", help="Metrics, separated by commas. Default: those of the paper."
+        ),
+    ] = None,
+    reference: Reference = None,
+    images: ImageChoice = None,
+    policy: PolicyName = "standard",
+    seed: Seed = 0,
+    format: TableFormat = "table",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder for a page with curves. Default: none."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Plan how many images and answers a comparison needs, from the responses of a pilot.
+
+    Example: `spotball plan pilot --a mine --b gemini --reference human --effect 5 --power 0.8`
+
+    Prints the smallest difference that the pilot detects, the number of images that the effect needs for several
+    numbers of answers, and how much each metric varies between images and between answers. With prices, prints the
+    cheapest design. With --out, writes DIR/report.html, DIR/report.json and DIR/figures/.
+    """
+    from spotball_core.cli.tables import amounts_of, table_arguments
+    from spotball_core.dataset import load
+    from spotball_core.planning.text import to_markdown, to_text
+
+    if out is not None:
+        from spotball_core.planning.page import check_page
+
+        check_page(out)
+    tell = teller(quiet)
+    arguments = table_arguments(tables, tell)
+    data = load(paths, tables.scenes, reference=reference, **arguments)
+    result = data.plan(
+        a,
+        b,
+        effect=amounts_of(effect, "--effect"),
+        power=power,
+        tests=tests,
+        price_answer=price_answer,
+        price_image=price_image,
+        sport=sport,
+        metrics=None if metrics is None else [name.strip() for name in metrics.split(",")],
+        policy=policy,
+        images=images,
+        seed=seed,
+    )
+    if format == "json":
+        text = result.to_json() + "\n"
+        for warning in result.warnings:
+            tell(f"warning: {warning}")
+    else:
+        text = to_markdown(result) if format == "markdown" else to_text(result, to_terminal=True)
+    show(text, end="", styled=format == "table")
+    if out is not None:
+        from spotball_core.planning.page import write_page
+
+        write_page(result, out)
+        tell(f"wrote {out / 'report.html'}")

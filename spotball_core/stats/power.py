@@ -1,0 +1,74 @@
+r"""Compute the power of a two-sided test of a mean or a difference, and the smallest difference that it detects.
+
+The statistic is the estimate divided by its standard error. If the true difference is $\delta$, it has a noncentral t
+distribution with the noncentrality $\delta / se$ and the degrees of freedom of the standard error. A test that flips
+the signs of paired differences, as `compare` does, has the same power with many images.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+POWER = 0.8
+"""The usual power of planned studies."""
+
+_EXACT = 100
+"""Degrees of freedom above this number are rounded, so that a search over many numbers of images is fast."""
+
+
+def power_of(difference: float, se: float, *, df: int | None = None, alpha: float = 0.05) -> float:
+    """Return the probability that a two-sided test at level alpha detects a true difference.
+
+    Args:
+        difference: the true difference.
+        se: the standard error of its estimate, above 0.
+        df: degrees of freedom of the standard error; None if it is known (a z test).
+        alpha: the significance level.
+
+    Examples:
+        >>> round(power_of(2.8, 1.0), 2), round(power_of(0.0, 1.0, df=19), 2)
+        (0.8, 0.05)
+    """
+    return _power(abs(difference) / se, df, alpha)
+
+
+def smallest_difference(se: float, *, df: int | None = None, alpha: float = 0.05, power: float = POWER) -> float:
+    """Return the smallest true difference that a two-sided test detects with the given power.
+
+    Args:
+        se: the standard error of the estimated difference.
+        df: degrees of freedom of the standard error; None if it is known (a z test).
+        alpha: the significance level.
+        power: the probability with which the difference is detected, above alpha and below 1.
+
+    Examples:
+        >>> round(smallest_difference(1.0), 3), round(smallest_difference(1.0, df=19), 3)
+        (2.802, 2.954)
+    """
+    if df is not None and df > _EXACT:
+        # Student's t changes so slowly that two digits of its degrees of freedom are enough.
+        df = round(df, 2 - len(str(df)))
+    return se * _noncentrality(df, alpha, power)
+
+
+@lru_cache(maxsize=1000)
+def _noncentrality(df: int | None, alpha: float, power: float) -> float:
+    from scipy.optimize import brentq
+
+    # The power is below the target at 0, because there it is alpha.
+    end = 1.0
+    while _power(end, df, alpha) < power:
+        end *= 2
+    return float(brentq(lambda delta: _power(delta, df, alpha) - power, 0.0, end, xtol=1e-9))
+
+
+def _power(delta: float, df: int | None, alpha: float) -> float:
+    from scipy.stats import nct, norm, t
+
+    if df is None:
+        critical = float(norm.isf(alpha / 2))
+        return float(norm.sf(critical - delta) + norm.cdf(-critical - delta))
+    critical = float(t.isf(alpha / 2, df))
+    # Far in the lower tail, SciPy's noncentral t can be NaN; the probability is then negligible.
+    below = float(nct.cdf(-critical, df, delta)) if delta < 5 else 0.0
+    return float(nct.sf(critical, df, delta)) + below

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 import typer
 
 from spotball_core.cli.console import progress
-from spotball_core.cli.help import INPUT, OUTPUT
+from spotball_core.cli.help import INPUT, OUTPUT, option
 from spotball_core.errors import OptionError
 from spotball_core.io.answer_options import PointScale
 from spotball_core.service.json_file import parse_json
@@ -40,24 +40,11 @@ DEFAULT_PROMPTS = "base,cue,cot"
 SAMPLES, CHAIN_SAMPLES = 50, 20
 """Numbers of samples per image in the paper: for a prompt with one question, and for one with several questions."""
 
-RunFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", "-o", metavar="RUN", rich_help_panel=OUTPUT, help="Folder of the run. Default: run-RESPONDENT."
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", rich_help_panel=OUTPUT, help="Show the prompts and estimated cost; send nothing.")
-]
-FileFormat = Annotated[
-    Literal["jsonl", "parquet"], typer.Option(rich_help_panel=OUTPUT, help="Format of the file of responses.")
-]
-Concurrency = Annotated[
-    int, typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Number of parallel requests.")
-]
-Attempts = Annotated[
-    int, typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Number of attempts per request.")
-]
+RunFolder = Annotated[Path | None, option(OUTPUT, "RUN", "Folder of the run. Default: run-RESPONDENT.", "--out", "-o")]
+DryRun = Annotated[bool, option(OUTPUT, None, "Show the prompts and estimated cost; send nothing.", "--dry-run")]
+FileFormat = Annotated[Literal["jsonl", "parquet"], option(OUTPUT, None, "Format of the file of responses.")]
+Concurrency = Annotated[int, option(LIMITS, "N", "Number of parallel requests.", min=1)]
+Attempts = Annotated[int, option(LIMITS, "N", "Number of attempts per request.", min=1)]
 
 
 @dataclass(frozen=True)
@@ -65,23 +52,12 @@ class Server:
     """The options that name a model and its server."""
 
     provider: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=MODEL,
-            help="API or program to use: openai, anthropic, gemini, transformers, ...",
-        ),
+        str | None, option(MODEL, "NAME", "API or program to use: openai, anthropic, gemini, transformers, ...")
     ] = None
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", rich_help_panel=MODEL, help="Name of the model at the provider.")
-    ] = None
-    base_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", rich_help_panel=MODEL, help="Address of the server. Default: the provider's."),
-    ] = None
+    model: Annotated[str | None, option(MODEL, "NAME", "Name of the model at the provider.")] = None
+    base_url: Annotated[str | None, option(MODEL, "URL", "Address of the server. Default: the provider's.")] = None
     api: Annotated[
-        Literal["chat", "responses"] | None,
-        typer.Option(rich_help_panel=MODEL, help="OpenAI API to use. Default: depends on the model."),
+        Literal["chat", "responses"] | None, option(MODEL, None, "OpenAI API to use. Default: depends on the model.")
     ] = None
 
 
@@ -91,34 +67,16 @@ class Selection:
 
     prompt: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel=INPUT,
-            help=f"Prompts (names or files), separated by commas. Default: {DEFAULT_PROMPTS}.",
-        ),
+        option(INPUT, "NAMES", f"Prompts (names or files), separated by commas. Default: {DEFAULT_PROMPTS}."),
     ] = None
     samples: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,...",
-            rich_help_panel=INPUT,
-            help="Samples per image: a number, or one per prompt. Default: 50 (cot: 20).",
-        ),
+        str | None, option(INPUT, "N,...", "Samples per image: a number, or one per prompt. Default: 50 (cot: 20).")
     ] = None
     limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=INPUT,
-            help="Use only the first N images, alternating between sports. Default: all.",
-        ),
+        int | None, option(INPUT, "N", "Use only the first N images, alternating between sports. Default: all.", min=1)
     ] = None
     controls: Annotated[
-        bool,
-        typer.Option(
-            "--controls", rich_help_panel=INPUT, help="Include controls: images in which the ball is visible."
-        ),
+        bool, option(INPUT, None, "Include controls: images in which the ball is visible.", "--controls")
     ] = False
 
     def selected(self, scenes: Sequence[Scene], dataset: Path) -> tuple[Scene, ...]:
@@ -145,18 +103,10 @@ class Pace:
 
     concurrency: Concurrency = 8
     requests_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001, metavar="N", rich_help_panel=LIMITS, help="Maximum number of requests per minute. Default: none."
-        ),
+        float | None, option(LIMITS, "N", "Maximum number of requests per minute. Default: none.", min=0.001)
     ] = None
     attempts: Attempts = 12
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.001, metavar="SECONDS", rich_help_panel=LIMITS, help="Maximum time for one request, in seconds."
-        ),
-    ] = 120.0
+    timeout: Annotated[float, option(LIMITS, "SECONDS", "Maximum time for one request, in seconds.", min=0.001)] = 120.0
 
 
 @dataclass(frozen=True)
@@ -164,38 +114,17 @@ class Limits(Pace):
     """The options that limit the requests of a run."""
 
     tokens_per_minute: Annotated[
-        float | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=LIMITS,
-            help="Maximum number of input and output tokens per minute. Default: none.",
-        ),
+        float | None, option(LIMITS, "N", "Maximum number of input and output tokens per minute. Default: none.", min=1)
     ] = None
     max_requests: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=LIMITS,
-            help="Stop after this many requests, including failed ones. Default: none.",
-        ),
+        int | None, option(LIMITS, "N", "Stop after this many requests, including failed ones. Default: none.", min=1)
     ] = None
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", rich_help_panel=LIMITS, help="Stop after this many tokens. Default: none."),
-    ] = None
+    max_tokens: Annotated[int | None, option(LIMITS, "N", "Stop after this many tokens. Default: none.", min=1)] = None
     max_response_mb: Annotated[
-        float,
-        typer.Option(
-            min=0.001, metavar="MB", rich_help_panel=LIMITS, help="Maximum response size per request, in megabytes."
-        ),
+        float, option(LIMITS, "MB", "Maximum response size per request, in megabytes.", min=0.001)
     ] = 20.0
     skip_refused: Annotated[
-        bool,
-        typer.Option(
-            "--skip-refused", rich_help_panel=LIMITS, help="List and exclude images that the provider refuses."
-        ),
+        bool, option(LIMITS, None, "List and exclude images that the provider refuses.", "--skip-refused")
     ] = False
 
     def options(self) -> Options:
@@ -217,43 +146,21 @@ class Limits(Pace):
 class Sampling:
     """The options that determine how a model samples its replies."""
 
-    temperature: Annotated[
-        float | None,
-        typer.Option(metavar="T", rich_help_panel=SAMPLING, help="Sampling temperature. Default: the provider's."),
-    ] = None
+    temperature: Annotated[float | None, option(SAMPLING, "T", "Sampling temperature. Default: the provider's.")] = None
     top_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", rich_help_panel=SAMPLING, help="Nucleus sampling probability (top-p). Default: the provider's."
-        ),
+        float | None, option(SAMPLING, "P", "Nucleus sampling probability (top-p). Default: the provider's.")
     ] = None
     max_output_tokens: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", rich_help_panel=SAMPLING, help="Maximum length of a reply, in tokens. Default: the provider's."
-        ),
+        int | None, option(SAMPLING, "N", "Maximum length of a reply, in tokens. Default: the provider's.")
     ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", rich_help_panel=SAMPLING, help="Sampling seed, if the provider supports it. Default: none."
-        ),
-    ] = None
+    seed: Annotated[int | None, option(SAMPLING, "N", "Sampling seed, if the provider supports it. Default: none.")] = (
+        None
+    )
     reasoning_effort: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VALUE",
-            rich_help_panel=SAMPLING,
-            help="Reasoning effort, such as low (openai only). Default: the provider's.",
-        ),
+        str | None, option(SAMPLING, "VALUE", "Reasoning effort, such as low (openai only). Default: the provider's.")
     ] = None
     extra_body: Annotated[
-        str | None,
-        typer.Option(
-            metavar="JSON",
-            rich_help_panel=SAMPLING,
-            help="JSON object without secrets to add to each request (openai only).",
-        ),
+        str | None, option(SAMPLING, "JSON", "JSON object without secrets to add to each request (openai only).")
     ] = None
 
     def settings(self) -> Settings:
@@ -280,23 +187,13 @@ class Parsing:
 
     parse_policy: Annotated[
         Literal["strict", "lenient"] | None,
-        typer.Option(
-            metavar="POLICY",
-            rich_help_panel=OUTPUT,
-            help="strict or lenient. Default: strict; lenient for files of other tools.",
-        ),
+        option(OUTPUT, "POLICY", "strict or lenient. Default: strict; lenient for files of other tools."),
     ] = None
     answer: Annotated[
-        Literal["cell", "point", "box"],
-        typer.Option(metavar="KIND", rich_help_panel=OUTPUT, help="Kind of answer: cell, point or box."),
+        Literal["cell", "point", "box"], option(OUTPUT, "KIND", "Kind of answer: cell, point or box.")
     ] = "cell"
     point_scale: Annotated[
-        PointScale | None,
-        typer.Option(
-            metavar="SCALE",
-            rich_help_panel=OUTPUT,
-            help="Scale of points: image, 1, 100, 1000, qwen, gemini, molmo.",
-        ),
+        PointScale | None, option(OUTPUT, "SCALE", "Scale of points: image, 1, 100, 1000, qwen, gemini, molmo.")
     ] = None
 
     def policy(self) -> ParsePolicy | None:

@@ -11,6 +11,7 @@ import typer
 from spotball_adapters.cli.asking import DEFAULT_PROMPTS, FileFormat, Parsing, Sampling, Selection, prompts_of
 from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.text.words import plural
 
@@ -30,29 +31,18 @@ batch = typer.Typer(
 def export_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="RUN", rich_help_panel="Output", help="Folder of the run.")
-    ],
+    out: Annotated[Path, option("Output", "RUN", "Folder of the run.", "--out", "-o")],
     selection: Selection,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", rich_help_panel="Model", help="Name of the model at the service.")
-    ] = None,
+    model: Annotated[str | None, option("Model", "NAME", "Name of the model at the service.")] = None,
     format: Annotated[
         Literal["messages", "openai"],
-        typer.Option(
-            metavar="FORM",
-            rich_help_panel="Output",
-            help="Format of the requests: messages (this project's format) or openai (OpenAI's batch API).",
+        option(
+            "Output", "FORM", "Format of the requests: messages (this project's format) or openai (OpenAI's batch API)."
         ),
     ] = "messages",
     at_once: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Output",
-            help="Maximum number of replies per request. Default: 1, or 128 for openai.",
-        ),
+        option("Output", "N", "Maximum number of replies per request. Default: 1, or 128 for openai.", min=1),
     ] = None,
     sampling: Sampling,
     quiet: Quiet = False,
@@ -95,12 +85,7 @@ def import_command(
     replies: Annotated[list[Path], typer.Argument(metavar="REPLIES", help="Files of replies (JSON Lines).")],
     *,
     respondent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Output",
-            help="Name of the respondent in the responses. Default: the name of the model.",
-        ),
+        str | None, option("Output", "NAME", "Name of the respondent in the responses. Default: the name of the model.")
     ] = None,
     format: FileFormat = "jsonl",
     parsing: Parsing,

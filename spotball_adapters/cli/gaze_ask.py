@@ -22,6 +22,7 @@ from spotball_adapters.cli.asking import (
 )
 from spotball_adapters.cli.run_end import finish, gaze_end, sent
 from spotball_core.cli.console import teller, teller_of_problems
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.errors import OptionError
 from spotball_core.text.words import plural
@@ -44,72 +45,25 @@ def ask(
     ],
     *,
     images: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel="Input",
-            help="Folder of the photos. Default: the folder of STIMULI.",
-        ),
+        Path | None, option("Input", "DIR", "Folder of the photos. Default: the folder of STIMULI.")
     ] = None,
     server: Server,
     judge: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            metavar="NAME MODEL",
-            rich_help_panel=MODEL,
-            help="Provider and model that match the replies that no template matches.",
-        ),
+        option(MODEL, "NAME MODEL", "Provider and model that match the replies that no template matches."),
     ] = None,
-    judge_base_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", rich_help_panel=MODEL, help="Address of the judge's server."),
-    ] = None,
+    judge_base_url: Annotated[str | None, option(MODEL, "URL", "Address of the judge's server.")] = None,
     out: RunFolder = None,
-    prompt: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel="Input",
-            help="Prompts, by commas: main, pilot, pre-pilot, or files.",
-        ),
-    ] = "main",
-    samples: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Samples per photo and prompt.")
-    ] = 1,
-    size: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Advanced",
-            help="Pixels per side to which larger photos are reduced.",
-        ),
-    ] = 448,
-    order_seed: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", rich_help_panel="Advanced", help="Seed for the order of the answer options."),
-    ] = 0,
+    prompt: Annotated[str, option("Input", "NAMES", "Prompts, by commas: main, pilot, pre-pilot, or files.")] = "main",
+    samples: Annotated[int, option("Input", "N", "Samples per photo and prompt.", min=1)] = 1,
+    size: Annotated[int, option("Advanced", "N", "Pixels per side to which larger photos are reduced.", min=1)] = 448,
+    order_seed: Annotated[int, option("Advanced", "N", "Seed for the order of the answer options.", min=0)] = 0,
     sampling: Sampling,
     respondent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Output",
-            help="Name of the respondent in the trials. Default: the name of the model.",
-        ),
+        str | None, option("Output", "NAME", "Name of the respondent in the trials. Default: the name of the model.")
     ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Input",
-            help="Use only the first N photos. Default: all.",
-        ),
-    ] = None,
-    checks: Annotated[
-        bool, typer.Option("--checks", rich_help_panel="Input", help="Include the photos that are attention checks.")
-    ] = False,
+    limit: Annotated[int | None, option("Input", "N", "Use only the first N photos. Default: all.", min=1)] = None,
+    checks: Annotated[bool, option("Input", None, "Include the photos that are attention checks.", "--checks")] = False,
     limits: Limits,
     dry_run: DryRun = False,
     quiet: Quiet = False,

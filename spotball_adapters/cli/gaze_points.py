@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller, teller_of_problems
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.progress import counted
@@ -30,45 +31,27 @@ def points(
             "--checkpoint, the file is written.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", rich_help_panel="Output", help="CSV file of trials to write.")
-    ],
+    out: Annotated[Path, option("Output", "FILE", "CSV file of trials to write.", "--out", "-o")],
     respondent: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Output",
-            help="Name of the respondent in the trials. Default: the name of the file POINTS.",
-        ),
+        option("Output", "NAME", "Name of the respondent in the trials. Default: the name of the file POINTS."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="GazeLLE",
-            help="Predict the points with GazeLLE and these published weights of its decoder.",
-        ),
+        option("GazeLLE", "FILE", "Predict the points with GazeLLE and these published weights of its decoder."),
     ] = None,
     backbone: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="GazeLLE",
-            help="DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.",
-        ),
+        str | None, option("GazeLLE", "NAME", "DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.")
     ] = None,
     images: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", rich_help_panel="GazeLLE", help="Folder of the photos. Default: the folder of STIMULI."
-        ),
+        Path | None, option("GazeLLE", "DIR", "Folder of the photos. Default: the folder of STIMULI.")
     ] = None,
     faces: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="GazeLLE",
-            help="CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
+        option(
+            "GazeLLE",
+            "FILE",
+            "CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
             "Default: none.",
         ),
     ] = None,

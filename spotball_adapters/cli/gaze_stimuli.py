@@ -13,6 +13,7 @@ import typer
 from pydantic import ValidationError
 
 from spotball_core.cli.console import teller, teller_of_problems
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Jobs, Quiet
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem, unknown_name
 from spotball_core.text.words import listed, plural
@@ -30,16 +31,7 @@ SHOWN: Final = 5
 
 
 def stimuli(
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            rich_help_panel="Output",
-            help="Folder of the pictures, or of your photos.",
-        ),
-    ],
+    out: Annotated[Path, option("Output", "DIR", "Folder of the pictures, or of your photos.", "--out", "-o")],
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -51,55 +43,40 @@ def stimuli(
     ] = None,
     choices: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Input",
-            help="CSV file with the labeled objects of annotated images: `image`, `label`, and optionally `x1`, `y1`, "
+        option(
+            "Input",
+            "FILE",
+            "CSV file with the labeled objects of annotated images: `image`, `label`, and optionally `x1`, `y1`, "
             "`x2`, `y2`, `is_target`, `head_direction`.",
         ),
     ] = None,
     objects: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="A+B+...",
-            rich_help_panel="Design",
-            help="A set of objects in their order along the table; can be repeated. Default: a set of three and a set "
+        option(
+            "Design",
+            "A+B+...",
+            "A set of objects in their order along the table; can be repeated. Default: a set of three and a set "
             "of four.",
         ),
     ] = None,
-    views: Annotated[
-        str, typer.Option(metavar="NAMES", rich_help_panel="Design", help="Views, separated by commas.")
-    ] = "front,left,right",
+    views: Annotated[str, option("Design", "NAMES", "Views, separated by commas.")] = "front,left,right",
     proximities: Annotated[
-        str,
-        typer.Option(
-            metavar="N,...", rich_help_panel="Design", help="Proximities of the objects, 1 (far) to 3 (close)."
-        ),
+        str, option("Design", "N,...", "Proximities of the objects, 1 (far) to 3 (close).")
     ] = "1,2,3",
     conditions: Annotated[
-        str, typer.Option(metavar="NAMES", rich_help_panel="Design", help="Conditions, separated by commas.")
+        str, option("Design", "NAMES", "Conditions, separated by commas.")
     ] = "natural,congruent,incongruent",
     checks: Annotated[
         int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            rich_help_panel="Design",
-            help="Number of pictures to mark as attention checks: those with two objects far apart.",
+        option(
+            "Design", "N", "Number of pictures to mark as attention checks: those with two objects far apart.", min=0
         ),
     ] = 0,
-    size: Annotated[
-        int, typer.Option(min=32, max=1024, metavar="PIXELS", rich_help_panel="Pictures", help="Width and height.")
-    ] = 224,
+    size: Annotated[int, option("Pictures", "PIXELS", "Width and height.", min=32, max=1024)] = 224,
     no_pictures: Annotated[
-        bool,
-        typer.Option(
-            "--no-pictures", rich_help_panel="Pictures", help="Only write the list, for example of photos to take."
-        ),
+        bool, option("Pictures", None, "Only write the list, for example of photos to take.", "--no-pictures")
     ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", rich_help_panel="Pictures", help="Seed of colors and camera positions.")
-    ] = 0,
+    seed: Annotated[int, option("Pictures", "N", "Seed of colors and camera positions.", min=0)] = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,

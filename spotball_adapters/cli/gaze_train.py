@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
 from spotball_core.service.files import file_digest
@@ -22,101 +21,55 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the experiment.")
-    ],
+    out: Annotated[Path, option("Output", "DIR", "Folder of the experiment.", "--out", "-o")],
     seeds: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Training",
-            help="Training runs per set of pictures, each with its own seed.",
-        ),
+        int, option("Training", "N", "Training runs per set of pictures, each with its own seed.", min=1)
     ] = 5,
     epochs: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel="Training", help="Number of epochs (passes over the training pictures)."
-        ),
+        int, option("Training", "N", "Number of epochs (passes over the training pictures).", min=1)
     ] = 20,
-    pictures: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Synthetic pictures per set.")
-    ] = 1000,
+    pictures: Annotated[int, option("Training", "N", "Synthetic pictures per set.", min=1)] = 1000,
     size: Annotated[
-        int,
-        typer.Option(
-            min=32,
-            max=1024,
-            metavar="PIXELS",
-            rich_help_panel="Training",
-            help="Width and height of the synthetic pictures.",
-        ),
+        int, option("Training", "PIXELS", "Width and height of the synthetic pictures.", min=32, max=1024)
     ] = 96,
-    batch: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", rich_help_panel="Training", help="Batch size: pictures per training step."),
-    ] = 32,
-    rate: Annotated[
-        float, typer.Option(metavar="RATE", rich_help_panel="Training", help="Learning rate at the first step.")
-    ] = 1e-3,
+    batch: Annotated[int, option("Training", "N", "Batch size: pictures per training step.", min=1)] = 32,
+    rate: Annotated[float, option("Training", "RATE", "Learning rate at the first step.")] = 1e-3,
     last_rate: Annotated[
-        float,
-        typer.Option(
-            metavar="RATE", rich_help_panel="Training", help="Learning rate at the last step of the cosine schedule."
-        ),
+        float, option("Training", "RATE", "Learning rate at the last step of the cosine schedule.")
     ] = 1e-5,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="GazeLLE and photos",
-            help="Train GazeLLE, starting from these published weights of its decoder.",
-        ),
+        option("GazeLLE and photos", "FILE", "Train GazeLLE, starting from these published weights of its decoder."),
     ] = None,
     backbone: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="GazeLLE and photos",
-            help="DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.",
-        ),
+        option("GazeLLE and photos", "NAME", "DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub."),
     ] = None,
     stimuli: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="GazeLLE and photos",
-            help="stimuli.csv of photos to train and test with (see `spotball gaze stimuli`). Default: synthetic "
-            "pictures.",
+        option(
+            "GazeLLE and photos",
+            "FILE",
+            "stimuli.csv of photos to train and test with (see `spotball gaze stimuli`). Default: synthetic pictures.",
         ),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel="GazeLLE and photos",
-            help="Folder of the photos that the column `image` of --stimuli names.",
-        ),
+        option("GazeLLE and photos", "DIR", "Folder of the photos that the column `image` of --stimuli names."),
     ] = None,
     faces: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="GazeLLE and photos",
-            help="CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
+        option(
+            "GazeLLE and photos",
+            "FILE",
+            "CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
             "Default: none.",
         ),
     ] = None,
     seed: Seed = 0,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Advanced",
-            help="Parallel training runs. Default: number of cores, or 1 with --checkpoint.",
-        ),
+        option("Advanced", "N", "Parallel training runs. Default: number of cores, or 1 with --checkpoint.", min=1),
     ] = None,
     format: TableFormat = "table",
     quiet: Quiet = False,

@@ -11,7 +11,7 @@ import typer
 from spotball_adapters.cli.asking import Parsing
 from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import teller
-from spotball_core.cli.help import INPUT, OUTPUT
+from spotball_core.cli.help import INPUT, OUTPUT, option
 from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.errors import InputError, OptionError
 from spotball_core.service.safe_text import show
@@ -42,67 +42,47 @@ def parse(
     *,
     scenes: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            INPUT,
+            "FILE",
+            "File of the scenes (scenes.jsonl). Not needed for runs and logs of our Inspect task.",
             "--scenes",
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="File of the scenes (scenes.jsonl). Not needed for runs and logs of our Inspect task.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="File of responses to write: .jsonl, .csv or .parquet. A run keeps its file.",
+        option(
+            OUTPUT, "FILE", "File of responses to write: .jsonl, .csv or .parquet. A run keeps its file.", "--out", "-o"
         ),
     ] = None,
     layout: Annotated[
         LayoutName | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=INPUT,
-            help="Layout of the files: inspect, openai-batch, harness, vlmevalkit, table. Default: detected.",
+        option(
+            INPUT, "NAME", "Layout of the files: inspect, openai-batch, harness, vlmevalkit, table. Default: detected."
         ),
     ] = None,
     reply: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            rich_help_panel=INPUT,
-            help="Column that contains the reply; a.b is the key b in column a. Default: detected.",
-        ),
+        option(INPUT, "COLUMN", "Column that contains the reply; a.b is the key b in column a. Default: detected."),
     ] = None,
     image: Annotated[
-        str | None,
-        typer.Option(
-            "--id", metavar="COLUMN", rich_help_panel=INPUT, help="Column that names the image. Default: detected."
-        ),
+        str | None, option(INPUT, "COLUMN", "Column that names the image. Default: detected.", "--id")
     ] = None,
     index: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=INPUT,
-            help="Table that maps ids (column `index`) to images (columns `image`, `sport` and `prompt`).",
+        option(
+            INPUT, "FILE", "Table that maps ids (column `index`) to images (columns `image`, `sport` and `prompt`)."
         ),
     ] = None,
     respondent: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=OUTPUT,
-            help="Name of the respondent in the responses. Default: the model in the file, or the file's name.",
+        option(
+            OUTPUT,
+            "NAME",
+            "Name of the respondent in the responses. Default: the model in the file, or the file's name.",
         ),
     ] = None,
-    prompt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", rich_help_panel=OUTPUT, help="Name of the prompt in the responses. Default: base."
-        ),
-    ] = None,
+    prompt: Annotated[str | None, option(OUTPUT, "NAME", "Name of the prompt in the responses. Default: base.")] = None,
     parsing: Parsing,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -191,9 +171,9 @@ def parse(
 
 def _refuse(options: dict[str, Any], what: str) -> None:
     """Raise OptionError if an option is given that does not apply to these replies."""
-    for option, value in options.items():
+    for flag, value in options.items():
         if value is not None:
-            raise OptionError(f"it does not apply to {what}. Remove it", code="conflicting-options", field=option)
+            raise OptionError(f"it does not apply to {what}. Remove it", code="conflicting-options", field=flag)
 
 
 def _write(reading: ParsedReplies, out: Path, tell: Callable[[str], None]) -> None:

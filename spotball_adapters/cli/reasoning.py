@@ -10,6 +10,7 @@ import typer
 
 from spotball_adapters.cli.asking import Pace
 from spotball_core.cli.console import Format, FormatOption, Out, deliver, format_for, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed, with_groups
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
@@ -28,77 +29,42 @@ def reasoning(
     paths: Paths,
     *,
     embedder: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Model",
-            help="Embedder: gemini, openai, sentence-transformers, or one that a package adds.",
-        ),
+        str, option("Model", "NAME", "Embedder: gemini, openai, sentence-transformers, or one that a package adds.")
     ],
     scenes: ScenesFile = None,
     model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Model",
-            help="Name or folder of the embedding model. Default: that of the embedder.",
-        ),
+        str | None, option("Model", "NAME", "Name or folder of the embedding model. Default: that of the embedder.")
     ] = None,
     base_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", rich_help_panel="Model", help="Address of the server. Default: that of the embedder."
-        ),
+        str | None, option("Model", "URL", "Address of the server. Default: that of the embedder.")
     ] = None,
     task_type: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Model",
-            help="Embedding task type for gemini, such as semantic_similarity. Default: none.",
-        ),
+        option("Model", "NAME", "Embedding task type for gemini, such as semantic_similarity. Default: none."),
     ] = None,
     templates: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Scoring",
-            help="Template sentences about pose and gaze: built-in ones, or a file.",
-        ),
+        str, option("Scoring", "FILE", "Template sentences about pose and gaze: built-in ones, or a file.")
     ] = "pose-gaze",
     cache: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Advanced",
-            help="File of stored embeddings. Default: reasoning.sqlite in the folder of the first PATH.",
+        option(
+            "Advanced", "FILE", "File of stored embeddings. Default: reasoning.sqlite in the folder of the first PATH."
         ),
     ] = None,
     bootstrap: Bootstrap = 1000,
     labelings: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Scoring",
-            help="Random relabelings of the templates, for the permutation test.",
-        ),
+        int, option("Scoring", "N", "Random relabelings of the templates, for the permutation test.", min=1)
     ] = 1000,
     seed: Seed = 0,
     format: FormatOption = None,
     out: Out = None,
     figure: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Output",
-            help="Figure file for the share of each category (.png or .svg). Default: no figure.",
-        ),
+        option("Output", "FILE", "Figure file for the share of each category (.png or .svg). Default: no figure."),
     ] = None,
     pace: Pace = _PACE,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", rich_help_panel="Output", help="Print the number of texts to embed; embed nothing."),
+        bool, option("Output", None, "Print the number of texts to embed; embed nothing.", "--dry-run")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,

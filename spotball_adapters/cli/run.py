@@ -26,7 +26,7 @@ from spotball_adapters.cli.asking import (
     run_folder,
 )
 from spotball_adapters.cli.run_end import finish, run_end
-from spotball_core.cli.help import OUTPUT
+from spotball_core.cli.help import OUTPUT, option
 from spotball_core.cli.options import Debug, Quiet, with_groups
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.service.safe_text import show
@@ -45,23 +45,12 @@ def run(
     *,
     server: Server,
     preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=MODEL,
-            help="Model from the paper with its settings: gemini, gpt, llama, qwen.",
-        ),
+        str | None, option(MODEL, "NAME", "Model from the paper with its settings: gemini, gpt, llama, qwen.")
     ] = None,
     out: RunFolder = None,
     selection: Selection,
     samples_per_request: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=LIMITS,
-            help="Maximum number of samples per request. Default: the provider's limit.",
-        ),
+        int | None, option(LIMITS, "N", "Maximum number of samples per request. Default: the provider's limit.", min=1)
     ] = None,
     limits: Limits,
     until: Annotated[
@@ -74,12 +63,7 @@ def run(
     ] = None,
     sampling: Sampling,
     respondent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel=OUTPUT,
-            help="Name of the respondent. Default: the model's name.",
-        ),
+        str | None, option(OUTPUT, "NAME", "Name of the respondent. Default: the model's name.")
     ] = None,
     format: FileFormat = "jsonl",
     parsing: Parsing,

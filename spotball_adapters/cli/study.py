@@ -11,6 +11,7 @@ import typer
 from spotball_adapters.cli.study_results import add_to
 from spotball_adapters.cli.study_simulate import simulate
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
@@ -34,52 +35,35 @@ def init_command(
             "gaze stimuli`), or its folder.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="STUDY", rich_help_panel="Output", help="Folder of the study.")
-    ],
+    out: Annotated[Path, option("Output", "STUDY", "Folder of the study.", "--out", "-o")],
     sport: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Input",
-            help="Use the images of this sport; can be repeated. Default: all sports.",
-        ),
+        list[str] | None, option("Input", "NAME", "Use the images of this sport; can be repeated. Default: all sports.")
     ] = None,
     images: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Input",
-            help="Number of random images per list. Default: all; with --task choice, the lists in the column "
+        option(
+            "Input",
+            "N",
+            "Number of random images per list. Default: all; with --task choice, the lists in the column "
             "`list_id`, "
             "or 45 photos per list.",
+            min=1,
         ),
     ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", rich_help_panel="Input", help="Seed for the choice and the order of the images."
-        ),
-    ] = 0,
+    seed: Annotated[int, option("Input", "N", "Seed for the choice and the order of the images.", min=0)] = 0,
     task: Annotated[
         Literal["clicks", "choice"],
-        typer.Option(
-            rich_help_panel="Input",
-            help="Task: clicks (where is the ball?) or choice (which object does the person look at?).",
-        ),
+        option("Input", None, "Task: clicks (where is the ball?) or choice (which object does the person look at?)."),
     ] = "clicks",
     originals: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            rich_help_panel="Input",
-            help="Folder of images with the ball, for the example in the instructions. Default: the dataset folder.",
+        option(
+            "Input",
+            "FOLDER",
+            "Folder of images with the ball, for the example in the instructions. Default: the dataset folder.",
         ),
     ] = None,
-    language: Annotated[
-        Literal["en", "de"], typer.Option(rich_help_panel="Input", help="Language of the pages for participants.")
-    ] = "en",
+    language: Annotated[Literal["en", "de"], option("Input", None, "Language of the pages for participants.")] = "en",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -148,35 +132,22 @@ def serve_command(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     demo: Annotated[
-        bool,
-        typer.Option(
-            "--demo",
-            rich_help_panel="Input",
-            help="Serve a demo with synthetic scenes; its data is deleted at the end.",
-        ),
+        bool, option("Input", None, "Serve a demo with synthetic scenes; its data is deleted at the end.", "--demo")
     ] = False,
-    task: Annotated[
-        Literal["clicks", "choice"], typer.Option(rich_help_panel="Input", help="Task of the demo.")
-    ] = "clicks",
+    task: Annotated[Literal["clicks", "choice"], option("Input", None, "Task of the demo.")] = "clicks",
     public_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL",
-            rich_help_panel="Server",
-            help="Public address of the HTTPS proxy, such as https://example.org/study/. Default: none.",
+        option(
+            "Server", "URL", "Public address of the HTTPS proxy, such as https://example.org/study/. Default: none."
         ),
     ] = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ADDRESS",
-            rich_help_panel="Server",
-            help="Trust the header X-Forwarded-For from this IP address or network; can be repeated.",
+        option(
+            "Server", "ADDRESS", "Trust the header X-Forwarded-For from this IP address or network; can be repeated."
         ),
     ] = None,
-    pilot: Annotated[
-        bool, typer.Option("--pilot", rich_help_panel="Input", help="Pilot run: store its data separately.")
-    ] = False,
+    pilot: Annotated[bool, option("Input", None, "Pilot run: store its data separately.", "--pilot")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import printable, show
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 Study = Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study, with study.toml.")]
 Exclude = Annotated[
     str | None,
-    typer.Option(
-        metavar="RULES",
-        rich_help_panel="Exclusion",
-        help="Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
+    option(
+        "Exclusion",
+        "RULES",
+        "Exclusion rules, separated by commas. Default: from study.toml. Each rule excludes participants for one "
         "reason: `checks` (a wrong click on an attention check), `fast` (too little time per image), `clock` "
         "(impossible times), `checks-all` (only wrong clicks on a check), `same-cell` (the same answer to all "
         "images), `repeated` (nearly equal answers), `patterned` (answers in a pattern), `explanations` (too "
@@ -36,17 +37,16 @@ Exclude = Annotated[
 ]
 MinSeconds = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "Exclusion",
+        "S",
+        "Exclude participants whose median time per image is below S seconds (rule `fast`). Default: from study.toml.",
         min=0,
-        metavar="S",
-        rich_help_panel="Exclusion",
-        help="Exclude participants whose median time per image is below S seconds (rule `fast`). Default: from "
-        "study.toml.",
     ),
 ]
 
 
-Pilot = Annotated[bool, typer.Option("--pilot", rich_help_panel="Input", help="Use the data of the latest pilot run.")]
+Pilot = Annotated[bool, option("Input", None, "Use the data of the latest pilot run.", "--pilot")]
 
 
 def add_to(group: typer.Typer) -> None:
@@ -58,30 +58,23 @@ def add_to(group: typer.Typer) -> None:
 def export(
     study: Study,
     out: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="PATH",
-            rich_help_panel="Output",
-            help="Folder to write, or file ending in .jsonl, .csv or .parquet.",
-        ),
+        Path, option("Output", "PATH", "Folder to write, or file ending in .jsonl, .csv or .parquet.", "--out", "-o")
     ],
     format: Annotated[
         Literal["jsonl", "csv", "parquet", "release", "psych-ds"] | None,
-        typer.Option(
-            metavar="FORM",
-            rich_help_panel="Output",
-            help="Format: jsonl, csv, parquet, psych-ds or release (layout of the published data). Default: from "
+        option(
+            "Output",
+            "FORM",
+            "Format: jsonl, csv, parquet, psych-ds or release (layout of the published data). Default: from "
             "the extension of --out; for a folder, jsonl, or csv if the study has --task choice.",
         ),
     ] = None,
     respondent: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Output",
-            help="Name of the respondent. Default: our-people; human with --task choice or --format release; pilot "
+        option(
+            "Output",
+            "NAME",
+            "Name of the respondent. Default: our-people; human with --task choice or --format release; pilot "
             "with --pilot.",
         ),
     ] = None,
@@ -89,14 +82,15 @@ def export(
     min_seconds: MinSeconds = None,
     keep_all: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Exclusion",
+            None,
+            "Do not exclude participants; participants.csv still lists the rules that apply.",
             "--keep-all",
-            rich_help_panel="Exclusion",
-            help="Do not exclude participants; participants.csv still lists the rules that apply.",
         ),
     ] = False,
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", rich_help_panel="Exclusion", help="Include participants who did not finish.")
+        bool, option("Exclusion", None, "Include participants who did not finish.", "--unfinished")
     ] = False,
     pilot: Pilot = False,
     quiet: Quiet = False,
@@ -174,12 +168,9 @@ def status(
     exclude: Exclude = None,
     min_seconds: MinSeconds = None,
     pilot: Pilot = False,
-    full: Annotated[
-        bool, typer.Option("--full", rich_help_panel="Output", help="Print every step, exclusion rule and time.")
-    ] = False,
+    full: Annotated[bool, option("Output", None, "Print every step, exclusion rule and time.", "--full")] = False,
     format: Annotated[
-        Literal["table", "markdown", "json"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json."),
+        Literal["table", "markdown", "json"], option("Output", "FORM", "table, markdown or json.")
     ] = "table",
     quiet: Quiet = False,
     debug: Debug = False,
@@ -223,24 +214,18 @@ def bonus(
     study: Study,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            rich_help_panel="Output",
-            help="CSV file to write, with the columns `PROLIFIC_PID` and `amount`.",
-        ),
+        option("Output", "FILE", "CSV file to write, with the columns `PROLIFIC_PID` and `amount`.", "--out", "-o"),
     ],
     kept: Annotated[
-        bool,
-        typer.Option("--kept", rich_help_panel="Exclusion", help="Pay only the participants whom no rule excludes."),
+        bool, option("Exclusion", None, "Pay only the participants whom no rule excludes.", "--kept")
     ] = False,
     everybody: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Exclusion",
+            None,
+            "Also pay participants who were too fast or report impossible times (rules `fast` and `clock`).",
             "--all",
-            rich_help_panel="Exclusion",
-            help="Also pay participants who were too fast or report impossible times (rules `fast` and `clock`).",
         ),
     ] = False,
     exclude: Exclude = None,
@@ -296,14 +281,9 @@ def delete(
         str | None, typer.Argument(metavar="LABEL", help="Label of the participant, as in exports.")
     ] = None,
     *,
-    prolific: Annotated[
-        str | None,
-        typer.Option(metavar="PID", rich_help_panel="Input", help="Delete the participant with this Prolific ID."),
-    ] = None,
-    pilot: Annotated[
-        bool, typer.Option("--pilot", rich_help_panel="Input", help="Delete the data of all pilots.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", rich_help_panel="Input", help="Do not ask for confirmation.")] = False,
+    prolific: Annotated[str | None, option("Input", "PID", "Delete the participant with this Prolific ID.")] = None,
+    pilot: Annotated[bool, option("Input", None, "Delete the data of all pilots.", "--pilot")] = False,
+    yes: Annotated[bool, option("Input", None, "Do not ask for confirmation.", "--yes")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -8,23 +8,20 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 
 
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
-    participants: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Participants", help="Number of simulated participants.")
-    ] = 24,
-    seed: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", rich_help_panel="Participants", help="Random seed of the answers and times."),
-    ] = 0,
+    participants: Annotated[int, option("Participants", "N", "Number of simulated participants.", min=1)] = 24,
+    seed: Annotated[int, option("Participants", "N", "Random seed of the answers and times.", min=0)] = 0,
     observer: Annotated[
         Literal["eye", "head"],
-        typer.Option(
-            rich_help_panel="Participants",
-            help="With --task choice: participants choose the object that the eyes (or the head) of the person in the "
+        option(
+            "Participants",
+            None,
+            "With --task choice: participants choose the object that the eyes (or the head) of the person in the "
             "photo point to.",
         ),
     ] = "eye",

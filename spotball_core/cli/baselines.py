@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.text.words import plural
 
@@ -18,25 +19,18 @@ def baselines(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl.")],
     name: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel="Input",
-            help="Baselines, separated by commas: uniform, center, nearest-player, prior, oracle, social. Default: "
-            "all.",
+        option(
+            "Input",
+            "NAMES",
+            "Baselines, separated by commas: uniform, center, nearest-player, prior, oracle, social. Default: all.",
         ),
     ] = None,
-    samples: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Responses per scene.")
-    ] = 50,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", rich_help_panel="Input", help="Seed of the random responses.")
-    ] = 0,
+    samples: Annotated[int, option("Input", "N", "Responses per scene.", min=1)] = 50,
+    seed: Annotated[int, option("Input", "N", "Seed of the random responses.", min=0)] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Output",
-            help="File to write (.jsonl, .csv or .parquet). Default: DATASET/responses-baselines.jsonl.",
+        option(
+            "Output", "FILE", "File to write (.jsonl, .csv or .parquet). Default: DATASET/responses-baselines.jsonl."
         ),
     ] = None,
     quiet: Quiet = False,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from spotball_core.cli.console import Format, FormatOption, Out, deliver, format_for, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -25,43 +24,24 @@ from spotball_core.errors import OptionError
 def compare(
     paths: Paths,
     *,
-    a: Annotated[
-        str,
-        typer.Option(
-            "--a",
-            metavar="NAME",
-            rich_help_panel="Input",
-            help="First respondent, or one of its prompts, such as gemini/cot.",
-        ),
-    ],
+    a: Annotated[str, option("Input", "NAME", "First respondent, or one of its prompts, such as gemini/cot.", "--a")],
     b: Annotated[
         str,
-        typer.Option(
+        option(
+            "Input",
+            "NAME",
+            "Second respondent, or one of its prompts. Differences are the value of --a minus that of --b.",
             "--b",
-            metavar="NAME",
-            rich_help_panel="Input",
-            help="Second respondent, or one of its prompts. Differences are the value of --a minus that of --b.",
         ),
     ],
     tables: Tables,
     reference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Scoring",
-            help="Compare both with this reference respondent. Default: none.",
-        ),
+        str | None, option("Scoring", "NAME", "Compare both with this reference respondent. Default: none.")
     ] = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
     permutations: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Scoring",
-            help="Number of permutations for p values. If fewer exist, all are used.",
-        ),
+        int, option("Scoring", "N", "Number of permutations for p values. If fewer exist, all are used.", min=1)
     ] = 10_000,
     margin: Annotated[
         str | None,
@@ -73,9 +53,7 @@ def compare(
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
-    full: Annotated[
-        bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
-    ] = False,
+    full: Annotated[bool, option("Output", None, "Print every metric of every sport.", "--full")] = False,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,

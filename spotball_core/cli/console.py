@@ -9,8 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from spotball_core.cli.help import option
 from spotball_core.counting.engines import Engine, EngineName
 from spotball_core.errors import OptionError, Problem
 from spotball_core.service.progress import OnProgress, progress_display, span
@@ -76,16 +75,13 @@ class Format(StrEnum):
 
 FormatOption = Annotated[
     Format | None,
-    typer.Option(
-        metavar="FORM",
-        rich_help_panel="Output",
-        help="Output format: table, json, csv, markdown, latex. Default: from the extension of --out; otherwise table.",
+    option(
+        "Output",
+        "FORM",
+        "Output format: table, json, csv, markdown, latex. Default: from the extension of --out; otherwise table.",
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", rich_help_panel="Output", help="File to write. Default: print the result."),
-]
+Out = Annotated[Path | None, option("Output", "FILE", "File to write. Default: print the result.")]
 
 _BY_ENDING = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".tex": Format.latex}
 

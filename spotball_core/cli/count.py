@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import engine_for, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Debug,
     EngineOption,
@@ -25,18 +26,10 @@ def count(
         list[Path], typer.Argument(metavar="PATH", help="Files of responses or counts, or dataset folders.")
     ],
     *,
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", rich_help_panel="Output", help="File of counts to write; its name must end in .counts."
-        ),
-    ],
+    out: Annotated[Path, option("Output", "FILE", "File of counts to write; its name must end in .counts.")],
     tables: Tables,
     participants: Annotated[
-        bool,
-        typer.Option(
-            "--participants/--no-participants", rich_help_panel="Input", help="Count each participant separately."
-        ),
+        bool, option("Input", None, "Count each participant separately.", "--participants/--no-participants")
     ] = True,
     engine: EngineOption = "local",
     ray_address: RayAddress = None,

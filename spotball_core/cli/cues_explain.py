@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from spotball_core.cli.console import Out, deliver, progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -35,53 +34,34 @@ def explain(
     reference: Reference = None,
     cues: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel="Scoring",
-            help="Cues to use, separated by commas, such as location,players,head. Default: all.",
-        ),
+        option("Scoring", "NAMES", "Cues to use, separated by commas, such as location,players,head. Default: all."),
     ] = None,
     images: ImageChoice = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     mirrors: Annotated[
         int,
-        typer.Option(
+        option(
+            "Scoring",
+            "N",
+            "Test the direction cues: compare them with N random mirrorings of the poses, such as 199.",
             min=0,
-            metavar="N",
-            rich_help_panel="Scoring",
-            help="Test the direction cues: compare them with N random mirrorings of the poses, such as 199.",
         ),
     ] = 0,
     stated: Annotated[
-        bool,
-        typer.Option(
-            "--stated", rich_help_panel="Scoring", help="Test whether guesses follow gaze when rationales mention gaze."
-        ),
+        bool, option("Scoring", None, "Test whether guesses follow gaze when rationales mention gaze.", "--stated")
     ] = False,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Advanced",
-            help="Parallel processes. Default: one per core for many groups, otherwise one.",
-        ),
+        option("Advanced", "N", "Parallel processes. Default: one per core for many groups, otherwise one.", min=1),
     ] = None,
     format: Annotated[
         Literal["text", "json"] | None,
-        typer.Option(
-            rich_help_panel="Output", help="Format of the result. Default: from the extension of --out; otherwise text."
-        ),
+        option("Output", None, "Format of the result. Default: from the extension of --out; otherwise text."),
     ] = None,
     out: Out = None,
     maps: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel="Output",
-            help="Folder for one PNG file per photo that shows the photo with its cues.",
-        ),
+        Path | None, option("Output", "DIR", "Folder for one PNG file per photo that shows the photo with its cues.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.safe_text import show
@@ -53,20 +52,10 @@ accuracy.png               their accuracy
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", rich_help_panel="Output", help="Folder of the demo to write.")
-    ] = Path("spotball-demo"),
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", rich_help_panel="Input", help="Seed of scenes, responses and resamples.")
-    ] = 0,
+    out: Annotated[Path, option("Output", "DIR", "Folder of the demo to write.")] = Path("spotball-demo"),
+    seed: Annotated[int, option("Input", "N", "Seed of scenes, responses and resamples.", min=0)] = 0,
     bootstrap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            rich_help_panel="Input",
-            help="Bootstrap resamples for confidence intervals; 0 for none.",
-        ),
+        int, option("Input", "N", "Bootstrap resamples for confidence intervals; 0 for none.", min=0)
     ] = 1000,
     quiet: Quiet = False,
     debug: Debug = False,

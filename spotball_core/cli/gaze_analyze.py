@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from spotball_core.cli.console import progress, teller, teller_of_problems
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Bootstrap, Debug, Jobs, Quiet, Seed, StimuliFile, TableFormat, Trials
 from spotball_core.service.safe_text import show
 
@@ -22,106 +21,74 @@ def analyze(
     stimuli: StimuliFile = None,
     time_unit: Annotated[
         Literal["s", "ms"] | None,
-        typer.Option(
-            rich_help_panel="Input", help="Unit of the column `response_time`: seconds or milliseconds. Default: s."
-        ),
+        option("Input", None, "Unit of the column `response_time`: seconds or milliseconds. Default: s."),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel="Output",
-            help="Folder of photos; the report shows some of them. Default: the folder of the --stimuli file.",
+        option(
+            "Output",
+            "DIR",
+            "Folder of photos; the report shows some of them. Default: the folder of the --stimuli file.",
         ),
     ] = None,
     people: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Tests",
-            help="Respondent that the others are compared with in Test 1. Default: human, or the published results of "
+        option(
+            "Tests",
+            "NAME",
+            "Respondent that the others are compared with in Test 1. Default: human, or the published results of "
             "people if TRIALS do not contain human.",
         ),
     ] = None,
     policy: Annotated[
         Literal["standard", "paper"],
-        typer.Option(
-            rich_help_panel="Tests",
-            help="Models and types of this package (standard), or those printed in the paper.",
-        ),
+        option("Tests", None, "Models and types of this package (standard), or those printed in the paper."),
     ] = "standard",
     margin: Annotated[
-        float,
-        typer.Option(
-            metavar="POINTS",
-            rich_help_panel="Tests",
-            help="Largest gap to people, in points, for the type human-level.",
-        ),
+        float, option("Tests", "POINTS", "Largest gap to people, in points, for the type human-level.")
     ] = 5,
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            rich_help_panel="Tests",
-            help="Only compare the groups of participants that this column defines, such as group or age.",
+        option(
+            "Tests", "COLUMN", "Only compare the groups of participants that this column defines, such as group or age."
         ),
     ] = None,
     only: Annotated[
-        Literal["weights"] | None,
-        typer.Option(rich_help_panel="Tests", help="Only estimate the weights of eyes and head, without tests."),
+        Literal["weights"] | None, option("Tests", None, "Only estimate the weights of eyes and head, without tests.")
     ] = None,
-    alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
+    alpha: Annotated[float, option("Tests", "P", "Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
-        typer.Option(
-            rich_help_panel="Tests",
-            help="Correction for multiple tests: none (as in the paper), or holm (per respondent).",
-        ),
+        option("Tests", None, "Correction for multiple tests: none (as in the paper), or holm (per respondent)."),
     ] = "none",
     hinted: Annotated[
-        str,
-        typer.Option(
-            metavar="IDS",
-            rich_help_panel="Tests",
-            help="Prompts with a hint, separated by commas: test whether hints help.",
-        ),
+        str, option("Tests", "IDS", "Prompts with a hint, separated by commas: test whether hints help.")
     ] = "",
     models: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Tests",
-            help="CSV file with the columns `respondent`, `released` (date) and `parameters` (billions): test whether "
+        option(
+            "Tests",
+            "FILE",
+            "CSV file with the columns `respondent`, `released` (date) and `parameters` (billions): test whether "
             "newer or larger models are more accurate. Default: none.",
         ),
     ] = None,
     compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="A B", rich_help_panel="Tests", help="Test whether these two respondents differ. Default: none."
-        ),
+        tuple[str, str] | None, option("Tests", "A B", "Test whether these two respondents differ. Default: none.")
     ] = None,
     bootstrap: Bootstrap = 1000,
     stability: Annotated[
         int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            rich_help_panel="Tests",
-            help="Bootstrap resamples that show how stable each respondent's type is; 100 take minutes.",
+        option(
+            "Tests", "N", "Bootstrap resamples that show how stable each respondent's type is; 100 take minutes.", min=0
         ),
     ] = 0,
     seed: Seed = 0,
     jobs: Jobs = None,
-    full: Annotated[
-        bool, typer.Option("--full", rich_help_panel="Output", help="Print every test and parameter.")
-    ] = False,
+    full: Annotated[bool, option("Output", None, "Print every test and parameter.", "--full")] = False,
     format: TableFormat = "table",
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder for an HTML report. Default: none."
-        ),
+        Path | None, option("Output", "DIR", "Folder for an HTML report. Default: none.", "--out", "-o")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Bootstrap, Debug, Seed, TableFormat
 from spotball_core.service.safe_text import show
 
@@ -30,11 +31,7 @@ def follow(
     ],
     images: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            rich_help_panel="Input",
-            help="Folder of the images; the angular error and the AUC need their sizes. Default: none.",
-        ),
+        option("Input", "DIR", "Folder of the images; the angular error and the AUC need their sizes. Default: none."),
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller, teller_of_problems
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Jobs, Quiet, Seed, TableFormat
 from spotball_core.errors import unknown_name
 from spotball_core.service.safe_text import show
@@ -23,85 +24,55 @@ def power(
     ],
     stimuli: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Input",
-            help="stimuli.csv or its folder (see `spotball gaze stimuli`). Default: a synthetic design with 1,368 "
+        option(
+            "Input",
+            "FILE",
+            "stimuli.csv or its folder (see `spotball gaze stimuli`). Default: a synthetic design with 1,368 "
             "photos, like that of the paper.",
         ),
     ] = None,
     prompts: Annotated[
-        str,
-        typer.Option(
-            metavar="N",
-            rich_help_panel="Input",
-            help="Trials per photo: one number, or several separated by commas, such as 1,4,16.",
-        ),
+        str, option("Input", "N", "Trials per photo: one number, or several separated by commas, such as 1,4,16.")
     ] = "16",
-    simulations: Annotated[
-        int, typer.Option(min=1, metavar="N", rich_help_panel="Input", help="Number of simulated respondents.")
-    ] = 20,
+    simulations: Annotated[int, option("Input", "N", "Number of simulated respondents.", min=1)] = 20,
     weight: Annotated[
         float,
-        typer.Option(
+        option(
+            "Simulated respondent",
+            "W",
+            "Weight of the head direction, from 0 (only eyes) to 1 (only head).",
             min=0,
             max=1,
-            metavar="W",
-            rich_help_panel="Simulated respondent",
-            help="Weight of the head direction, from 0 (only eyes) to 1 (only head).",
         ),
     ] = 0.5,
     noise: Annotated[
         float,
-        typer.Option(
-            min=0,
-            metavar="SD",
-            rich_help_panel="Simulated respondent",
-            help="Standard deviation from trial to trial, in distances between objects.",
+        option(
+            "Simulated respondent", "SD", "Standard deviation from trial to trial, in distances between objects.", min=0
         ),
     ] = 0.3,
     stimulus_noise: Annotated[
         float,
-        typer.Option(
-            min=0,
-            metavar="SD",
-            rich_help_panel="Simulated respondent",
-            help="Standard deviation from photo to photo, in distances between objects.",
+        option(
+            "Simulated respondent", "SD", "Standard deviation from photo to photo, in distances between objects.", min=0
         ),
     ] = 0.2,
     closeness: Annotated[
         float,
-        typer.Option(
-            metavar="SHARE",
-            rich_help_panel="Simulated respondent",
-            help="Relative increase of the noise per step of proximity between objects.",
+        option(
+            "Simulated respondent", "SHARE", "Relative increase of the noise per step of proximity between objects."
         ),
     ] = 0.0,
     side: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            rich_help_panel="Simulated respondent",
-            help="Relative increase of the noise for photos from a side.",
-        ),
+        float, option("Simulated respondent", "SHARE", "Relative increase of the noise for photos from a side.")
     ] = 0.0,
     lapse: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=1,
-            metavar="SHARE",
-            rich_help_panel="Simulated respondent",
-            help="Share of trials that are answered at random.",
-        ),
+        float, option("Simulated respondent", "SHARE", "Share of trials that are answered at random.", min=0, max=1)
     ] = 0.02,
-    alpha: Annotated[float, typer.Option(metavar="P", rich_help_panel="Tests", help="Significance level.")] = 0.05,
+    alpha: Annotated[float, option("Tests", "P", "Significance level.")] = 0.05,
     multiplicity: Annotated[
         Literal["none", "holm"],
-        typer.Option(
-            rich_help_panel="Tests",
-            help="Correction for multiple tests: none (as in the paper), or holm (per respondent).",
-        ),
+        option("Tests", None, "Correction for multiple tests: none (as in the paper), or holm (per respondent)."),
     ] = "none",
     seed: Seed = 0,
     jobs: Jobs = None,

@@ -38,6 +38,11 @@ _RANGE = re.compile(r"[\w.]*[<>=]*x[<>=]+[\w.]+|[\w.]+<=?x")
 """A range of numbers as Typer shows it, such as x>=0."""
 
 
+def option(panel: str, metavar: str | None, help: str, *flags: str, **settings: Any) -> Any:
+    """Return a Typer option that a panel of the help page shows; `settings` are those of `typer.Option`."""
+    return typer.Option(*flags, metavar=metavar, rich_help_panel=panel, help=help, **settings)
+
+
 class PlainHelp:
     """Format the help pages and usage errors of commands and groups (mixin)."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 
 if TYPE_CHECKING:
@@ -19,10 +20,7 @@ def import_release(
         Path,
         typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="DATASET", rich_help_panel="Output", help="Folder of the new dataset."),
-    ],
+    out: Annotated[Path, option("Output", "DATASET", "Folder of the new dataset.", "--out", "-o")],
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

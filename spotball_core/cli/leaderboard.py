@@ -8,44 +8,29 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 
 Keys = Annotated[
     str | None,
-    typer.Option(
-        metavar="KEYS",
-        rich_help_panel="Input",
-        help="Metrics, separated by commas; the first one orders the tables. Default: accuracy, errors, "
+    option(
+        "Input",
+        "KEYS",
+        "Metrics, separated by commas; the first one orders the tables. Default: accuracy, errors, "
         "distance to the reference, rates near players, and closeness to the reference.",
     ),
 ]
 
 
 def leaderboard(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR", help="Score reports, or folders to search for them."),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the leaderboard to write."
-        ),
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="DIR", help="Score reports, or folders to search for them.")],
+    out: Annotated[Path, option("Output", "DIR", "Folder of the leaderboard to write.", "--out", "-o")],
     metrics: Keys = None,
     sport: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPORTS", rich_help_panel="Input", help="Rank only these sports, separated by commas. Default: all."
-        ),
+        str | None, option("Input", "SPORTS", "Rank only these sports, separated by commas. Default: all.")
     ] = None,
     prompt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PROMPTS",
-            rich_help_panel="Input",
-            help="Rank only these prompts, separated by commas. Default: all.",
-        ),
+        str | None, option("Input", "PROMPTS", "Rank only these prompts, separated by commas. Default: all.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from spotball_core.cli.help import ADVANCED, INPUT, OUTPUT, SCORING
+from spotball_core.cli.help import ADVANCED, INPUT, OUTPUT, SCORING, option
 from spotball_core.counting.engines import EngineName
 from spotball_core.io.answer_options import PointScale
 
@@ -54,14 +54,10 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 Paths = Annotated[
-    list[Path],
-    typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes)."),
+    list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes).")
 ]
 ScenesFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", rich_help_panel=INPUT, help="File of scenes. Default: scenes.jsonl in the dataset folder."
-    ),
+    Path | None, option(INPUT, "FILE", "File of scenes. Default: scenes.jsonl in the dataset folder.")
 ]
 
 
@@ -70,51 +66,22 @@ class Tables:
     """The options that state where the scenes are, and how tables of answers are read."""
 
     scenes: ScenesFile = None
-    truth: Annotated[
-        Path | None,
-        typer.Option(metavar="TABLE", rich_help_panel=INPUT, help="Table of the ball's positions, instead of scenes."),
-    ] = None
-    grid: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RxC", rich_help_panel=INPUT, help="Rows and columns of the grid for --truth. Default: 6x10."
-        ),
-    ] = None
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WxH", rich_help_panel=INPUT, help="Image size in pixels for --truth. Default: 640x360."),
-    ] = None
+    truth: Annotated[Path | None, option(INPUT, "TABLE", "Table of the ball's positions, instead of scenes.")] = None
+    grid: Annotated[str | None, option(INPUT, "RxC", "Rows and columns of the grid for --truth. Default: 6x10.")] = None
+    size: Annotated[str | None, option(INPUT, "WxH", "Image size in pixels for --truth. Default: 640x360.")] = None
     columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=COLUMN,...",
-            rich_help_panel=INPUT,
-            help="Names of columns, such as image=image_id,cell=prediction.",
-        ),
+        str | None, option(INPUT, "NAME=COLUMN,...", "Names of columns, such as image=image_id,cell=prediction.")
     ] = None
     point_scale: Annotated[
         PointScale | None,
-        typer.Option(
-            metavar="SCALE",
-            rich_help_panel=INPUT,
-            help="Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo.",
-        ),
+        option(INPUT, "SCALE", "Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo."),
     ] = None
-    first_index: Annotated[
-        int | None,
-        typer.Option(min=0, max=1, metavar="0|1", rich_help_panel=INPUT, help="Number of the first row and column."),
-    ] = None
+    first_index: Annotated[int | None, option(INPUT, "0|1", "Number of the first row and column.", min=0, max=1)] = None
     accept_signs: Annotated[
-        bool,
-        typer.Option("--accept-signs", rich_help_panel=INPUT, help="Only warn if answers were certainly misread."),
+        bool, option(INPUT, None, "Only warn if answers were certainly misread.", "--accept-signs")
     ] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", rich_help_panel=INPUT, help="Turn warnings about files into errors.")
-    ] = False
-    pool: Annotated[
-        bool,
-        typer.Option("--pool", rich_help_panel=INPUT, help="Merge a respondent's answers from independent files."),
-    ] = False
+    strict: Annotated[bool, option(INPUT, None, "Turn warnings about files into errors.", "--strict")] = False
+    pool: Annotated[bool, option(INPUT, None, "Merge a respondent's answers from independent files.", "--pool")] = False
 
     def folders(self, paths: list[Path]) -> list[Path]:
         """Return the folders in which images may be: those among the given paths, and the folder of the scenes."""
@@ -122,72 +89,41 @@ class Tables:
 
 
 Reference = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=SCORING,
-        help="Compare with this respondent, usually human. Default: none.",
-    ),
+    str | None, option(SCORING, "NAME", "Compare with this respondent, usually human. Default: none.")
 ]
 ImageChoice = Annotated[
     Literal["shared", "all"] | None,
-    typer.Option(
-        rich_help_panel=SCORING,
-        help="Images to score: shared by all respondents, or all. Default: shared with --reference.",
-    ),
+    option(SCORING, None, "Images to score: shared by all respondents, or all. Default: shared with --reference."),
 ]
 PolicyName = Annotated[
-    Literal["standard", "paper"],
-    typer.Option(rich_help_panel=SCORING, help="Scoring policy: standard, or paper (published tables)."),
+    Literal["standard", "paper"], option(SCORING, None, "Scoring policy: standard, or paper (published tables).")
 ]
-Bootstrap = Annotated[
-    int,
-    typer.Option(
-        min=0, metavar="N", rich_help_panel=SCORING, help="Bootstrap resamples; 0 for no confidence intervals."
-    ),
-]
-Seed = Annotated[int, typer.Option(min=0, metavar="N", rich_help_panel=SCORING, help="Seed of the random numbers.")]
-Jobs = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", rich_help_panel=ADVANCED, help="Parallel processes. Default: number of cores."),
-]
-TableFormat = Annotated[
-    Literal["json", "table", "markdown"],
-    typer.Option(metavar="FORM", rich_help_panel=OUTPUT, help="table, markdown or json."),
-]
+Bootstrap = Annotated[int, option(SCORING, "N", "Bootstrap resamples; 0 for no confidence intervals.", min=0)]
+Seed = Annotated[int, option(SCORING, "N", "Seed of the random numbers.", min=0)]
+Jobs = Annotated[int | None, option(ADVANCED, "N", "Parallel processes. Default: number of cores.", min=1)]
+TableFormat = Annotated[Literal["json", "table", "markdown"], option(OUTPUT, "FORM", "table, markdown or json.")]
 Trials = Annotated[
-    list[Path],
-    typer.Argument(metavar="TRIALS", help="CSV files of trials, or folders with trials.csv, such as runs."),
+    list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials, or folders with trials.csv, such as runs.")
 ]
 StimuliFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        rich_help_panel=INPUT,
-        help="stimuli.csv or its folder (see `spotball gaze stimuli`). Default: the columns of the trials that "
+    option(
+        INPUT,
+        "FILE",
+        "stimuli.csv or its folder (see `spotball gaze stimuli`). Default: the columns of the trials that "
         "describe the photos.",
     ),
 ]
-Host = Annotated[
-    str, typer.Option(metavar="NAME", rich_help_panel="Server", help="Network address on which the server listens.")
-]
-Port = Annotated[
-    int,
-    typer.Option(
-        min=0, max=65535, metavar="N", rich_help_panel="Server", help="Port of the server; 0 selects a free port."
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=ADVANCED, help="Print only results and errors.")]
-Debug = Annotated[bool, typer.Option("--debug", rich_help_panel=ADVANCED, help="Show the traceback of an error.")]
+Host = Annotated[str, option("Server", "NAME", "Network address on which the server listens.")]
+Port = Annotated[int, option("Server", "N", "Port of the server; 0 selects a free port.", min=0, max=65535)]
+Quiet = Annotated[bool, option(ADVANCED, None, "Print only results and errors.", "--quiet", "-q")]
+Debug = Annotated[bool, option(ADVANCED, None, "Show the traceback of an error.", "--debug")]
 EngineOption = Annotated[
-    EngineName,
-    typer.Option("--engine", rich_help_panel=ADVANCED, help="Count responses in this process, or with Ray Data."),
+    EngineName, option(ADVANCED, None, "Count responses in this process, or with Ray Data.", "--engine")
 ]
 RayAddress = Annotated[
     str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        rich_help_panel=ADVANCED,
-        help="Address of a Ray cluster that has the files at the same paths. Default: this machine.",
+    option(
+        ADVANCED, "ADDRESS", "Address of a Ray cluster that has the files at the same paths. Default: this machine."
     ),
 ]

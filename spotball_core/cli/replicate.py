@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import progress
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.service.safe_text import show
 
@@ -29,11 +30,9 @@ def replicate(
         typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
     ],
     format: Annotated[
-        ReplicationFormat, typer.Option(metavar="FORM", rich_help_panel="Output", help="table, markdown or json.")
+        ReplicationFormat, option("Output", "FORM", "table, markdown or json.")
     ] = ReplicationFormat.table,
-    full: Annotated[
-        bool, typer.Option("--full", rich_help_panel="Output", help="Print every published value with its note.")
-    ] = False,
+    full: Annotated[bool, option("Output", None, "Print every published value with its note.", "--full")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.memory import memory_limit
 from spotball_core.cli.options import (
     Bootstrap,
@@ -48,28 +47,25 @@ class PresetName(StrEnum):
 def report(
     paths: Paths,
     *,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the report to write."),
-    ],
+    out: Annotated[Path, option("Output", "DIR", "Folder of the report to write.", "--out", "-o")],
     tables: Tables,
     before: Annotated[
         list[Path],
-        typer.Option(
-            metavar="PATH",
+        option(
+            "Input",
+            "PATH",
+            "Report the changes since this earlier dataset or file of responses; can be repeated.",
             exists=True,
-            rich_help_panel="Input",
-            help="Report the changes since this earlier dataset or file of responses; can be repeated.",
         ),
     ] = [],  # noqa: B006 # Typer copies it
     before_scenes: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
+        option(
+            "Input",
+            "FILE",
+            "File of scenes for --before. Default: scenes.jsonl in the folder of --before, or the scenes of PATH.",
             exists=True,
             dir_okay=False,
-            rich_help_panel="Input",
-            help="File of scenes for --before. Default: scenes.jsonl in the folder of --before, or the scenes of PATH.",
         ),
     ] = None,
     reference: Reference = None,
@@ -79,42 +75,28 @@ def report(
     seed: Seed = 0,
     image_folder: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            rich_help_panel="Input",
-            help="Folder of the images. Default: the folder of the scenes.",
+        option(
+            "Input", "DIR", "Folder of the images. Default: the folder of the scenes.", exists=True, file_okay=False
         ),
     ] = None,
     reasoning: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Input",
-            help="JSON file from `spotball reasoning` to include in the report. Default: none.",
-        ),
+        option("Input", "FILE", "JSON file from `spotball reasoning` to include in the report. Default: none."),
     ] = None,
     pages: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Output",
+            None,
+            "Show all images, on separate pages in DIR/images, instead of at most 240 images.",
             "--pages",
-            rich_help_panel="Output",
-            help="Show all images, on separate pages in DIR/images, instead of at most 240 images.",
         ),
     ] = False,
     figures: Annotated[
         list[PresetName],
-        typer.Option(
-            metavar="STYLE",
-            rich_help_panel="Output",
-            help="Also write figures in this style, paper or slides; can be repeated.",
-        ),
+        option("Output", "STYLE", "Also write figures in this style, paper or slides; can be repeated."),
     ] = [],  # noqa: B006 # Typer copies it
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", rich_help_panel="Advanced", help="Parallel processes. Default: one per core."),
-    ] = None,
+    jobs: Annotated[int | None, option("Advanced", "N", "Parallel processes. Default: one per core.", min=1)] = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

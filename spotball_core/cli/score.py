@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from spotball_core.cli.console import Format, FormatOption, Out, deliver, engine_for, format_for, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
@@ -36,52 +35,25 @@ def score(
     images: ImageChoice = None,
     policy: PolicyName = "standard",
     by: Annotated[
-        str,
-        typer.Option(
-            metavar="PARTS",
-            rich_help_panel="Scoring",
-            help="Columns that define a group, separated by commas.",
-        ),
+        str, option("Scoring", "PARTS", "Columns that define a group, separated by commas.")
     ] = "sport,respondent,prompt",
     wasserstein_unit: Annotated[
         Literal["px", "cell", "diagonal"],
-        typer.Option(
-            metavar="UNIT",
-            rich_help_panel="Scoring",
-            help="Unit of Wasserstein distances: px, cell or diagonal (fraction of the image diagonal).",
+        option(
+            "Scoring", "UNIT", "Unit of Wasserstein distances: px, cell or diagonal (fraction of the image diagonal)."
         ),
     ] = "px",
     cluster: Annotated[
-        Literal["image", "participant"],
-        typer.Option(metavar="UNIT", rich_help_panel="Scoring", help="Unit of the bootstrap: image or participant."),
+        Literal["image", "participant"], option("Scoring", "UNIT", "Unit of the bootstrap: image or participant.")
     ] = "image",
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
     ceiling: Annotated[
-        bool,
-        typer.Option(
-            "--ceiling", rich_help_panel="Scoring", help="Add the noise ceiling: split-half agreement between people."
-        ),
+        bool, option("Scoring", None, "Add the noise ceiling: split-half agreement between people.", "--ceiling")
     ] = False,
-    full: Annotated[
-        bool, typer.Option("--full", rich_help_panel="Output", help="Print every metric of every sport.")
-    ] = False,
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            rich_help_panel="Output",
-            help="Print only these metrics, separated by commas.",
-        ),
-    ] = None,
-    sport: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Output",
-            help="Print every metric of this sport only.",
-        ),
-    ] = None,
+    full: Annotated[bool, option("Output", None, "Print every metric of every sport.", "--full")] = False,
+    metrics: Annotated[str | None, option("Output", "NAMES", "Print only these metrics, separated by commas.")] = None,
+    sport: Annotated[str | None, option("Output", "NAME", "Print every metric of this sport only.")] = None,
     format: FormatOption = None,
     out: Out = None,
     engine: EngineOption = "local",

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet, Seed
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -19,19 +20,11 @@ def export(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
     format: Annotated[
         Literal["imagefolder", "coco", "parquet"],
-        typer.Option(metavar="FORM", rich_help_panel="Output", help="Export format: imagefolder, coco or parquet."),
+        option("Output", "FORM", "Export format: imagefolder, coco or parquet."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", rich_help_panel="Output", help="Folder to write; it must not exist."
-        ),
-    ],
+    out: Annotated[Path, option("Output", "FOLDER", "Folder to write; it must not exist.", "--out", "-o")],
     with_ball: Annotated[
-        bool,
-        typer.Option(
-            "--with-ball", rich_help_panel="Output", help="Export images with the ball, to train detectors (coco only)."
-        ),
+        bool, option("Output", None, "Export images with the ball, to train detectors (coco only).", "--with-ball")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -52,21 +45,11 @@ def export(
 def check(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
     permutations: Annotated[
-        int,
-        typer.Option(
-            min=20,
-            metavar="N",
-            rich_help_panel="Test",
-            help="Number of random permutations that estimate the chance level.",
-        ),
+        int, option("Test", "N", "Number of random permutations that estimate the chance level.", min=20)
     ] = 1000,
-    images: Annotated[
-        int, typer.Option(min=2, metavar="N", rich_help_panel="Test", help="Use at most this many random images.")
-    ] = 2000,
+    images: Annotated[int, option("Test", "N", "Use at most this many random images.", min=2)] = 2000,
     seed: Seed = 0,
-    format: Annotated[
-        Literal["text", "json"], typer.Option(rich_help_panel="Output", help="Format of the result.")
-    ] = "text",
+    format: Annotated[Literal["text", "json"], option("Output", None, "Format of the result.")] = "text",
     debug: Debug = False,
 ) -> None:
     """Test whether a simple classifier can find the inpainted cells (leak test).

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.text.words import plural
 
@@ -22,35 +23,20 @@ def poses(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl.")],
     kind: Annotated[
         str,
-        typer.Option(
-            "--with",
-            metavar="KIND",
-            rich_help_panel="Model",
-            help="Pose estimator: file, yolov8-pose-onnx, mediapipe, or one that a package adds.",
+        option(
+            "Model", "KIND", "Pose estimator: file, yolov8-pose-onnx, mediapipe, or one that a package adds.", "--with"
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder of the new dataset.")
-    ],
+    out: Annotated[Path, option("Output", "DIR", "Folder of the new dataset.", "--out", "-o")],
     file: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel="Model",
-            help="Weights of the estimator, or the keypoints for `--with file`. Default: none.",
-        ),
+        option("Model", "FILE", "Weights of the estimator, or the keypoints for `--with file`. Default: none."),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            rich_help_panel="Model",
-            help="Option of the estimator, as KEY=VALUE; can be repeated. Default: none.",
-        ),
+        option("Model", "KEY=VALUE", "Option of the estimator, as KEY=VALUE; can be repeated. Default: none."),
     ] = None,
-    draw: Annotated[
-        bool, typer.Option("--draw", rich_help_panel="Output", help="Draw the poses on the images, in DIR/poses.")
-    ] = False,
+    draw: Annotated[bool, option("Output", None, "Draw the poses on the images, in DIR/poses.", "--draw")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
@@ -22,26 +23,15 @@ def push(
             metavar="DIR", help="A dataset, a folder of score reports, or a result of `spotball gen export`."
         ),
     ],
-    repo: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", rich_help_panel="Output", help="Dataset repository on the Hub, such as me/my-balls."
-        ),
-    ],
+    repo: Annotated[str, option("Output", "NAME", "Dataset repository on the Hub, such as me/my-balls.")],
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", rich_help_panel="Output", help="List the files and their sizes; do not upload them."),
+        bool, option("Output", None, "List the files and their sizes; do not upload them.", "--dry-run")
     ] = False,
     private: Annotated[
-        bool, typer.Option("--private", rich_help_panel="Output", help="Make the repository private if it is created.")
+        bool, option("Output", None, "Make the repository private if it is created.", "--private")
     ] = False,
     license: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            rich_help_panel="Output",
-            help="License identifier, such as cc-by-4.0. Default: the sources' licenses.",
-        ),
+        str | None, option("Output", "ID", "License identifier, such as cc-by-4.0. Default: the sources' licenses.")
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -75,24 +65,11 @@ def push(
 
 def pull(
     repo: Annotated[str, typer.Argument(metavar="NAME", help="Dataset repository on the Hub, such as me/my-balls.")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder to write; it must not exist."
-        ),
-    ],
+    out: Annotated[Path, option("Output", "DIR", "Folder to write; it must not exist.", "--out", "-o")],
     revision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", rich_help_panel="Input", help="Branch, tag or commit to download. Default: the main branch."
-        ),
+        str | None, option("Input", "NAME", "Branch, tag or commit to download. Default: the main branch.")
     ] = None,
-    max_size: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="GB", rich_help_panel="Input", help="Maximum size of the repository, in gigabytes."
-        ),
-    ] = 50.0,
+    max_size: Annotated[float, option("Input", "GB", "Maximum size of the repository, in gigabytes.", min=0)] = 50.0,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Host, Port, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
@@ -22,17 +23,10 @@ def review(
     dataset: DatasetFolder,
     reviewer: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            rich_help_panel="Review",
-            help="Your name, stored with your decisions. Default: the user who is logged in.",
-        ),
+        option("Review", "NAME", "Your name, stored with your decisions. Default: the user who is logged in."),
     ] = None,
     status: Annotated[
-        bool,
-        typer.Option(
-            "--status", rich_help_panel="Review", help="Print the decisions and the agreement of reviewers, and exit."
-        ),
+        bool, option("Review", None, "Print the decisions and the agreement of reviewers, and exit.", "--status")
     ] = False,
     host: Host = "127.0.0.1",
     port: Port = 0,
@@ -65,7 +59,7 @@ def review(
 def apply_review(
     dataset: DatasetFolder,
     only_accepted: Annotated[
-        bool, typer.Option("--only-accepted", rich_help_panel="Review", help="Also exclude images without a decision.")
+        bool, option("Review", None, "Also exclude images without a decision.", "--only-accepted")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,

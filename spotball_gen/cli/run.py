@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Quiet, RayAddress
 from spotball_core.counting.engines import EngineName
 from spotball_core.errors import OptionError
@@ -24,32 +25,19 @@ def run(
     config: Annotated[
         Path | None, typer.Argument(metavar="CONFIG.toml", help="Configuration file; omit it with --demo.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DATASET", rich_help_panel="Output", help="Folder of the dataset."),
-    ] = None,
+    out: Annotated[Path | None, option("Output", "DATASET", "Folder of the dataset.", "--out", "-o")] = None,
     demo: Annotated[
-        bool,
-        typer.Option(
-            "--demo",
-            rich_help_panel="Input",
-            help="Use a synthetic video of a match. Needs no network, GPU or weights.",
-        ),
+        bool, option("Input", None, "Use a synthetic video of a match. Needs no network, GPU or weights.", "--demo")
     ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", rich_help_panel="Input", help="Retry items that failed before.")
-    ] = False,
+    retry_failed: Annotated[bool, option("Input", None, "Retry items that failed before.", "--retry-failed")] = False,
     repaint: Annotated[
         bool,
-        typer.Option(
-            "--repaint",
-            rich_help_panel="Input",
-            help="Inpaint the regions that reviewers marked; then review these images again.",
+        option(
+            "Input", None, "Inpaint the regions that reviewers marked; then review these images again.", "--repaint"
         ),
     ] = False,
     engine: Annotated[
-        EngineName,
-        typer.Option("--engine", rich_help_panel="Advanced", help="Run the stages in this process, or with Ray Data."),
+        EngineName, option("Advanced", None, "Run the stages in this process, or with Ray Data.", "--engine")
     ] = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,

@@ -55,11 +55,7 @@ def run(
     limits: Limits,
     until: Annotated[
         str | None,
-        typer.Option(
-            metavar="RULE",
-            rich_help_panel=LIMITS,
-            help="Stop as soon as this holds, such as 'ci(accuracy) < 3' (±3 points).",
-        ),
+        option(LIMITS, "RULE", "Stop as soon as this holds, such as 'ci(accuracy) < 3' (±3 points)."),
     ] = None,
     sampling: Sampling,
     respondent: Annotated[

@@ -45,11 +45,7 @@ def compare(
     ] = 10_000,
     margin: Annotated[
         str | None,
-        typer.Option(
-            metavar="METRIC=M,...",
-            rich_help_panel="Scoring",
-            help="Largest difference that counts as equal, such as accuracy=3 (points).",
-        ),
+        option("Scoring", "METRIC=M,...", "Largest difference that counts as equal, such as accuracy=3 (points)."),
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,

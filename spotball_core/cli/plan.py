@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from spotball_core.cli.console import teller
+from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Debug,
     ImageChoice,
@@ -29,55 +28,40 @@ def plan(
     *,
     a: Annotated[
         str | None,
-        typer.Option(
+        option(
+            "Input",
+            "NAME",
+            "First respondent, or one of its prompts. Without --b, plan for two respondents like this one.",
             "--a",
-            metavar="NAME",
-            rich_help_panel="Input",
-            help="First respondent, or one of its prompts. Without --b, plan for two respondents like this one.",
         ),
     ] = None,
     b: Annotated[
         str | None,
-        typer.Option("--b", metavar="NAME", rich_help_panel="Input", help="Second respondent, or one of its prompts."),
+        option("Input", "NAME", "Second respondent, or one of its prompts.", "--b"),
     ] = None,
-    sport: Annotated[
-        str | None, typer.Option(metavar="NAME", rich_help_panel="Input", help="Use only images of this sport.")
-    ] = None,
+    sport: Annotated[str | None, option("Input", "NAME", "Use only images of this sport.")] = None,
     tables: Tables,
     effect: Annotated[
         str,
-        typer.Option(
-            metavar="E",
-            rich_help_panel="Plan",
-            help="Difference to detect: in points or pixels, or by metric, such as accuracy=5,center_ratio=0.3.",
+        option(
+            "Plan", "E", "Difference to detect: in points or pixels, or by metric, such as accuracy=5,center_ratio=0.3."
         ),
     ] = "5",
-    power: Annotated[
-        float, typer.Option(metavar="SHARE", rich_help_panel="Plan", help="Probability of detecting the effect.")
-    ] = 0.8,
+    power: Annotated[float, option("Plan", "SHARE", "Probability of detecting the effect.")] = 0.8,
     tests: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel="Plan",
-            help="Number of tests to correct for. Default: the metrics that `spotball compare` tests.",
+        option(
+            "Plan", "N", "Number of tests to correct for. Default: the metrics that `spotball compare` tests.", min=1
         ),
     ] = None,
     price_answer: Annotated[
         float | None,
-        typer.Option(
-            min=0, metavar="P", rich_help_panel="Plan", help="Price of one answer of both respondents together."
-        ),
+        option("Plan", "P", "Price of one answer of both respondents together.", min=0),
     ] = None,
-    price_image: Annotated[
-        float | None, typer.Option(min=0, metavar="P", rich_help_panel="Plan", help="Price of one new image.")
-    ] = None,
+    price_image: Annotated[float | None, option("Plan", "P", "Price of one new image.", min=0)] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAMES", rich_help_panel="Plan", help="Metrics, separated by commas. Default: those of the paper."
-        ),
+        option("Plan", "NAMES", "Metrics, separated by commas. Default: those of the paper."),
     ] = None,
     reference: Reference = None,
     images: ImageChoice = None,
@@ -86,9 +70,7 @@ def plan(
     format: TableFormat = "table",
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", "-o", metavar="DIR", rich_help_panel="Output", help="Folder for a page with curves. Default: none."
-        ),
+        option("Output", "DIR", "Folder for a page with curves. Default: none.", "--out", "-o"),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -45,7 +45,6 @@ def write_page(plan: Plan, out: Path) -> None:
         plan.warnings,
         plan.provenance.dropped,
         remarks=[printable(note) for note in notes(plan) if note != plan.signature],
-        is_result=True,
     )
     write_folder(out.resolve(), page, list(_sections(plan)), plan)
 

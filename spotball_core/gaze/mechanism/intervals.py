@@ -18,8 +18,10 @@ _PRECISE: Final = 0.03
 def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float, float]:
     """Return the 95% profile likelihood interval of a parameter.
 
-    The interval contains the values that a likelihood-ratio test does not reject, with the other parameters and the
-    kernel at their most likely values. An end is the parameter's bound if the bound is not rejected.
+    With each kernel, the interval contains the values that a likelihood-ratio test does not reject, with the other
+    parameters at their most likely values. The result covers these intervals of all kernels whose own likelihood is
+    not rejected, because the true shape of the noise may be between the kernels. An end is the parameter's bound if
+    the bound is not rejected.
 
     Args:
         fits: a fit with each kernel in which the parameter is free, sorted by likelihood, the highest first.
@@ -28,10 +30,9 @@ def profile_interval(fits: Sequence[CueFit[ModelT]], index: int) -> tuple[float,
     step = _first_step(fits[0], index)
     low = high = float(fits[0].parameters[index])
     for fitted in fits:
-        limit = _Z95**2 - 2 * (fits[0].log_likelihood - fitted.log_likelihood)
-        if limit > _PRECISE:
-            low = min(low, _end(fitted, index, -step, float(np.sqrt(limit)), low))
-            high = max(high, _end(fitted, index, step, float(np.sqrt(limit)), high))
+        if 2 * (fits[0].log_likelihood - fitted.log_likelihood) <= _Z95**2:
+            low = min(low, _end(fitted, index, -step, low))
+            high = max(high, _end(fitted, index, step, high))
     return low, high
 
 
@@ -42,8 +43,8 @@ def _first_step(best: CueFit[ModelT], index: int) -> float:
     return float(min(_Z95 / np.sqrt(max(curvature, 1e-6)), 0.3 * (high - low)))
 
 
-def _end(best: CueFit[ModelT], index: int, step: float, limit: float, known: float) -> float:
-    """Return the value at which the signed root of the deviance reaches a limit, in the direction of a step.
+def _end(best: CueFit[ModelT], index: int, step: float, known: float) -> float:
+    """Return the value at which the root of the deviance reaches the 95% quantile, in the direction of a step.
 
     The search starts at the known end of another kernel's interval, and ends there if this value is rejected.
     """
@@ -60,21 +61,17 @@ def _end(best: CueFit[ModelT], index: int, step: float, limit: float, known: flo
         at = fit(best.model, fixed, start)
         start = at.parameters
         root = float(np.sqrt(max(0.0, 2 * (best.log_likelihood - at.log_likelihood))))
-        if (
-            abs(root - limit) < _PRECISE
-            or (value == bound and root < limit)
-            or (value == first == known and root > limit)
-        ):
+        if abs(root - _Z95) < _PRECISE or (value == bound and root < _Z95) or (value == first == known and root > _Z95):
             return value
-        if root < limit:
+        if root < _Z95:
             inside = (value, root)
         else:
             beyond = (value, root)
         if beyond is None:
             # Expand, but by at most a factor of 3.
-            growth = min(3.0, 1.1 * limit / max(root, 1e-3))
+            growth = min(3.0, 1.1 * _Z95 / max(root, 1e-3))
             value = estimate + growth * (value - estimate)
         else:
-            share = (limit - inside[1]) / (beyond[1] - inside[1])
+            share = (_Z95 - inside[1]) / (beyond[1] - inside[1])
             value = inside[0] + float(np.clip(share, 0.1, 0.9)) * (beyond[0] - inside[0])
     return value

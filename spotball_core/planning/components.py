@@ -195,7 +195,7 @@ def crossed(totals: FloatArray, counts: FloatArray, squares: float) -> tuple[flo
 
     Examples:
         >>> rows, columns, within = crossed(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones((2, 2)), 30.0)
-        >>> round(rows, 9), round(columns, 9), round(within, 9)
+        >>> round(rows, 9), round(columns, 9), abs(round(within, 9))
         (2.0, 0.5, 0.0)
     """
     n, of_rows, of_columns = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)

@@ -19,6 +19,7 @@ from scripts.write_schemas import FOLDER, texts
 from spotball_core.baselines import baseline_responses
 from spotball_core.comparison.compare import compare
 from spotball_core.cues.explanation import explain_cues
+from spotball_core.dataset import load
 from spotball_core.gaze.analysis import GazeOptions, analyze as analyze_gaze
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.follow.annotations import FollowPrediction, FollowTarget
@@ -115,6 +116,8 @@ def written(name: str, demo: Path, batch: Path, tmp_path: Path) -> Iterator[Any]
         case "comparison":
             found = compare(scoring_of(demo, reference=REFERENCE), "center", "uniform", permutations=50)
             yield json.loads(found.model_dump_json())
+        case "plan":
+            yield json.loads(load(demo).plan("center", "uniform", price_answer=0.01, price_image=1).to_json())
         case "cues":
             yield json.loads(explain_cues(scoring_of(demo), cues=["center", "blocked"]).model_dump_json())
         case "replication":

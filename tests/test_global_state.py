@@ -39,6 +39,7 @@ CACHES = {
     "spotball_gen/pipeline/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",
     "spotball_gen/items/pictures.py:opencv": "the imported library",
     "spotball_gen/items/item.py:known_sports": "a file of the package",
+    "spotball_core/stats/power.py:_noncentrality": "a function of numbers",
 }
 """Functions with cached results, and the reason why the cache does not change a result."""
 

@@ -103,7 +103,7 @@ def amounts_of(text: str, option: str) -> float | dict[str, float]:
         amounts = {}
     if len(amounts) < len(pairs) or not all(amounts):
         raise OptionError(
-            f"found {text!r}, expected a number, or metrics with numbers, such as accuracy=5,center_ratio=0.3",
+            f"found {text!r}, expected numbers, such as accuracy=5,center_ratio=0.3",
             field=option,
         )
     return amounts

@@ -60,7 +60,6 @@ def _sections(plan: Plan) -> Iterator[Section]:
         )
         for number, (title, n_names, heads, rows) in enumerate(tables(plan), start=1)
     )
-    yield Section("numbers", "Designs and variances", tables=made)
     for key, one in with_plan(plan).items():
         title = METRICS[key].title_under(plan.policy)
         lines = tuple(_lines(one))
@@ -81,6 +80,7 @@ def _sections(plan: Plan) -> Iterator[Section]:
         )
         picture = PagePicture(f"plan-{key}", title, caption, chart, trend_alts((panel,), percent=False))
         yield Section(f"metric-{key}", title, points=tuple(_points(one)), pictures=(picture,))
+    yield Section("numbers", "Designs and variances", tables=made)
 
 
 def _lines(one: MetricPlan) -> Iterator[TrendLine]:

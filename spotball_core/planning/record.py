@@ -74,7 +74,7 @@ class MetricPlan(Record):
             difference by at most 5%; None if it is above 200.
         cheapest: the cheapest design for the effect; None without prices, or if no design is enough.
         curves: detectable differences of several designs.
-        reason: why there is no plan for the metric; None if there is one.
+        reason: why the metric has no plan; None if it has one.
     """
 
     unit: str

@@ -166,7 +166,7 @@ def _image(
         outlines=_outlines(scene) if data is None else (),
         poses=_poses(scene),
         people=_heat(people, grid),
-        hits=_hits(people, scene),
+        hits=Hits(shown.reference_right, shown.reference_error),
         cues=cues,
         facts="; ".join(facts) + "." if facts else "",
         order=order,
@@ -194,7 +194,7 @@ def _card(
         title=view.name(case),
         heat=_heat(answers, grid),
         facts="; ".join(facts) + "." if facts else "",
-        hits=_hits(answers, scene),
+        hits=Hits(case.right, case.error),
         failures=case.failures,
         badges=tuple(mode.title for mode in numbers.modes if mode.key in case.failures),
         rationales=case.rationales,
@@ -221,17 +221,6 @@ def outline(inside: BoolArray, grid: Grid) -> tuple[Line, ...]:
 
 def _heat(mass: FloatArray, grid: Grid) -> str:
     return heat(mass / (mass.max(initial=0.0) or 1.0) * _DENSEST, grid)
-
-
-def _hits(mass: FloatArray, scene: Scene) -> Hits:
-    """Return the share of guesses that name a cell with the ball, and their mean distance from the nearest one."""
-    grid, total = scene.layout, float(mass.sum())
-    if not scene.ball_cells or not total:
-        return Hits()
-    ball = grid.mask(scene.ball_cells)
-    offsets = grid.centers[:, None] - grid.centers[ball][None]
-    distances = np.hypot(offsets[..., 0], offsets[..., 1]).min(axis=1)
-    return Hits(float(mass[ball].sum()) / total, float(mass @ distances) / total)
 
 
 def _cue_maps(scene: Scene) -> tuple[tuple[str, str], ...]:

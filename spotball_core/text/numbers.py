@@ -101,8 +101,7 @@ def more_or_less(difference: float, ends: Interval | None, unit: str) -> str:
     """
     low, high = ends or (difference, difference)
     size, low, high = (difference, low, high) if difference >= 0 else (-difference, -high, -low)
-    amount = f"{number(size, unit)} points" if unit == "share" else quantity(size, unit)
-    words = f"{amount} {'more' if difference >= 0 else 'less'}"
+    words = f"{points(size, unit)} {'more' if difference >= 0 else 'less'}"
     return f"{words} {interval((low, high), unit)}" if ends else words
 
 

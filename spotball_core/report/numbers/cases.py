@@ -73,6 +73,7 @@ class Case:
         center: share of guesses in the center window; NaN if the grid has no center window.
         spread: effective number of guessed cells, which is the exponential of the guesses' entropy.
         right: share of guesses that name a cell with the ball; NaN if the ball's cells are not known.
+        error: mean distance of the guesses from the nearest ball cell in pixels; NaN if the ball's cells are not known.
         mass: number of times each cell was named, shape (n_cells,).
         failures: keys of the failure modes that apply.
     """
@@ -85,6 +86,7 @@ class Case:
     center: float
     spread: float
     right: float
+    error: float
     mass: FloatArray
     failures: frozenset[str]
 
@@ -114,6 +116,8 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
         ball_at_center = arrays.truth[places][:, window].any(axis=-1) if window is not None else np.zeros(len(places))
         spread = np.exp(normalized_entropy(mass) * np.log(mass.shape[-1]))
         right = where_known(share(mass, arrays.truth[places]), has_truth)
+        errors = estimator.statistic(METRICS["euclidean_error"], mass, estimator.answers.unparsed).values
+        assert errors is not None
         # A comparison with NaN (unknown) is false, so missing data is never a failure.
         failing = {
             "far": (distances >= uniform[places]) & (near >= HALF),
@@ -131,6 +135,7 @@ def cases(scoring: Scoring, groups: Sequence[Group]) -> list[Case]:
                 center=float(center[i]),
                 spread=float(spread[i]),
                 right=float(right[i]),
+                error=float(errors[i]),
                 mass=mass[i],
                 failures=failures,
             )

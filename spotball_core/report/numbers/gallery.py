@@ -9,6 +9,7 @@ import numpy as np
 
 from spotball_core.grid import Grid
 from spotball_core.metrics.inputs import ratio, share
+from spotball_core.metrics.task import euclidean_error
 from spotball_core.report.numbers.cases import Case, cases, modes, ranked
 from spotball_core.report.numbers.records import (
     CaseNumbers,
@@ -150,6 +151,7 @@ def _case(
         distance=_known(case.distance),
         uniform=_known(case.uniform),
         right=_known(case.right),
+        error=_known(case.error),
         n_answers=float(case.mass.sum()),
         answers=_by_label(case.mass, scene.layout),
         failures=tuple(mode.key for mode in known if mode.key in case.failures),
@@ -178,6 +180,7 @@ def _shown(
         n_reference=float(mass.sum()),
         reference=_by_label(shares, scene.layout),
         reference_right=right,
+        reference_error=None if counts is None else _known(float(euclidean_error(mass, scene))),
         ease=_known(ease),
         disagreement=_known(_disagreement(some)),
         from_typical=_known(abs(_disagreement(some) - typical)),

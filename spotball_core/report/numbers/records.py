@@ -230,6 +230,7 @@ class CaseNumbers(Record):
         distance: Wasserstein distance to the reference; None without a reference.
         uniform: the distance of uniform guessing; None without a reference.
         right: share of the answers that name a cell with the ball; None if the ball's cells are not known.
+        error: mean distance of the answers from the nearest ball cell in pixels; None if `right` is None.
         n_answers: number of parsed answers.
         answers: number of times each cell was named; cells that were not named are missing.
         failures: keys of the failure modes that apply.
@@ -243,6 +244,7 @@ class CaseNumbers(Record):
     distance: float | None
     uniform: float | None
     right: float | None
+    error: float | None
     n_answers: float
     answers: dict[str, float]
     failures: tuple[str, ...]
@@ -257,6 +259,8 @@ class ShownImage(Record):
         reference: the share of the reference's answers that name each cell.
         reference_right: the share of the reference's answers that name a cell with the ball; None if the ball's cells
             are not known, or without a reference.
+        reference_error: the mean distance of the reference's answers from the nearest ball cell in pixels; None if
+            `reference_right` is None.
         ease: `reference_right`; without a reference, the mean of the groups' `right`. None if the ball's cells are not
             known.
         disagreement: mean distance of the groups' answers to the reference's; None without distances.
@@ -271,6 +275,7 @@ class ShownImage(Record):
     n_reference: float
     reference: dict[str, float]
     reference_right: float | None
+    reference_error: float | None
     ease: float | None
     disagreement: float | None
     from_typical: float | None

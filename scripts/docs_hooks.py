@@ -13,7 +13,6 @@ from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-from spotball_core.error_codes import EXPLANATIONS
 from spotball_core.metrics.registry import METRICS
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +63,6 @@ def on_files(files: Any, config: Any) -> Any:
     """Add generated pages, and run the code of all pages and notebooks."""
     pages = {
         "reference/metrics.md": metrics_page(),
-        "reference/errors.md": errors_page(),
         "changelog.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
         # On the site, this page is inside the folder `docs`, so its links must not start with `docs/`.
         "contributing.md": (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").replace("](docs/", "]("),
@@ -142,31 +140,6 @@ def metrics_page() -> str:
             if metric.family == family:
                 lines += [f"::: {_anchor(metric.function)}", ""]
     return "\n".join(lines)
-
-
-def errors_page() -> str:
-    """Return the page that explains each error code."""
-    lines = [
-        "# Error codes",
-        "",
-        "The code is in brackets at the end of each error message. In Python, it is the attribute `code` of every",
-        "`SpotballError` and of every `Problem` of an `InputError`. With `--format json`, a failing command prints",
-        '`{"error": {"code": ..., "message": ..., "file": ..., "field": ...}}`. A code never changes its meaning.',
-    ]
-    for code, (cause, example, fix) in EXPLANATIONS.items():
-        lines += [
-            "",
-            f"## `{code}`",
-            "",
-            cause,
-            "",
-            "```{ .text .no-copy }",
-            f"error: {example} [{code}]",
-            "```",
-            "",
-            fix,
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def _anchor(function: Any) -> str:

@@ -22,8 +22,7 @@ _LINE = re.compile(
 
 def changed_files() -> Iterator[tuple[Path, str]]:
     """Yield the files with other install lines, each with its right content."""
-    files = [ROOT / "README.md", ROOT / "spotball_core/error_codes.py"]
-    for path in (*files, *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("notebooks/*.ipynb"))):
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("notebooks/*.ipynb"))):
         text = path.read_text(encoding="utf-8")
         right = _LINE.sub(lambda match: f"{match[1] or match[2]}{PACKAGE}", text)
         if right != text:

@@ -38,7 +38,7 @@ class SpotballError(Exception):
         field: the option, argument, column or key with the error, if any.
 
     Attributes:
-        code: a stable name of the kind of error, such as `"unknown-name"`. `error_codes.EXPLANATIONS` explains each.
+        code: a stable name of the kind of error, such as `"unknown-name"`. `docs/reference/errors.md` explains each.
         message: the message without file and field.
         file: the file or folder with the error, or None.
         field: the option, argument, column or key with the error, or None.
@@ -125,7 +125,7 @@ class Problem:
     """A problem in a file, which may occur in several lines: what was found and what was expected.
 
     Attributes:
-        code: the kind of problem; `error_codes.EXPLANATIONS` explains each.
+        code: the kind of problem; `docs/reference/errors.md` explains each.
         file: the file.
         line: the first line with the problem; None if the problem concerns the whole file.
         field: the column or key with the problem.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.error_codes import CODES, EXPLANATIONS
+from spotball_core.error_codes import CODES
 from spotball_core.errors import (
     DistributionError,
     InputError,
@@ -20,6 +20,7 @@ from spotball_core.errors import (
     SpotballError,
 )
 from tests.cli.process import spotball
+from tests.conftest import ROOT
 from tests.failures import codes, locations
 from tests.test_imports import FILES
 
@@ -37,8 +38,12 @@ ERRORS = (
 
 
 def test_error_codes_have_explanations_in_alphabetical_order_and_each_is_used_in_the_source() -> None:
-    assert list(EXPLANATIONS) == sorted(CODES)
-    assert all(all(explanation) for explanation in EXPLANATIONS.values())
+    assert list(CODES) == sorted(CODES)
+    page = (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")
+    # Each section has a cause, an example that ends with the code, and a fix.
+    section = r"^## `(.+)`\n\n.+\n\n```\{ \.text \.no-copy \}\nerror: .+ \[(.+)\]\n```\n\n.+$"
+    assert re.findall(section, page, re.MULTILINE) == [(code, code) for code in CODES]
+    assert page.count("\n## ") == len(CODES)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in CODES)
     source = "".join(file.read_text(encoding="utf-8") for file in FILES if file.name != "error_codes.py")
     assert [code for code in CODES if f'"{code}"' not in source] == []

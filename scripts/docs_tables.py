@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from spotball_core.service.sqlite_file import Column, Schema, Table
+from spotball_core.schema.published import attributes
+from spotball_core.service.sqlite_file import SQLITE_TYPES, Schema, Table
 
 
 def output(command: str) -> str:
@@ -77,20 +78,18 @@ def tables(schema: Schema, *, version: int, file: str | None = None) -> str:
         file: the name of the SQLite file, if the page describes several files.
     """
     assert schema.version == version
-    return "\n".join(_section(name, table, file) for name, table in schema.tables.items())
+    return "\n".join(_section(table, file) for table in schema.tables)
 
 
-def _section(name: str, table: Table, file: str | None) -> str:
-    keys = ", ".join(f"`{column}`" for column in table.key)
-    lines = [f"### {name}\n", f"{f'In `{file}`. ' if file else ''}{table.meaning} Key: {keys}.\n"]
+def _section(table: Table, file: str | None) -> str:
+    keys, about = ", ".join(f"`{column}`" for column in table.key), attributes(table.record)
+    meaning = (table.record.__doc__ or "").partition("\n")[0]
+    lines = [f"### {table.name}\n", f"{f'In `{file}`. ' if file else ''}{meaning} Key: {keys}.\n"]
     lines += ["| Column | Type | Meaning |", "| --- | --- | --- |"]
-    lines += [f"| `{column.name}` | {_kind(column, table)} | {column.meaning} |" for column in table.columns]
+    for name, (kind, constraints) in table.columns().items():
+        null = "" if "NOT NULL" in constraints else " or null"
+        lines.append(f"| `{name}` | {SQLITE_TYPES[kind]}{null} | {about[name].removesuffix('.')} |")
     return "\n".join(lines) + "\n"
-
-
-def _kind(column: Column, table: Table) -> str:
-    required = "NOT NULL" in column.type or column.name in table.key
-    return column.type.split()[0] + ("" if required else " or null")
 
 
 def templates() -> str:

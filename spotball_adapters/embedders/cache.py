@@ -9,43 +9,59 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from spotball_adapters.embedders.protocol import Batch, Embedder, Vectors
-from spotball_core.service.sqlite_file import Column, DamagedStoreError, Schema, StoreError, Table, sqlite_errors
+from spotball_adapters.embedders.protocol import Batch, Embedder
+from spotball_core.service.sqlite_file import DamagedStoreError, Schema, StoreError, Table, sqlite_errors
 from spotball_core.service.sqlite_store import SqliteStore
 from spotball_core.typing import BoolArray
 
 CACHE = "reasoning.sqlite"
 """The name of the cache file in a dataset's folder."""
 
+
+class Models:
+    """Embedders and models with cached vectors.
+
+    Attributes:
+        model: number of the model.
+        embedder: the embedder's name.
+        name: the model's name.
+        identity: other settings that affect its vectors, as JSON.
+        dimension: length of its vectors.
+    """
+
+    model: int
+    embedder: str
+    name: str
+    identity: str
+    dimension: int
+
+
+class Vectors:
+    """Vectors of texts.
+
+    Attributes:
+        model: number of the model.
+        text: SHA-256 of the text.
+        vector: 32-bit floats, little-endian.
+        cut: 1 if the model read only the start of the text.
+    """
+
+    model: Annotated[int, "REFERENCES models"]
+    text: bytes
+    vector: bytes
+    cut: int
+
+
 SCHEMA = Schema(
     version=1,
-    tables={
-        "models": Table(
-            "Embedders and models with cached vectors.",
-            ("model",),
-            (
-                Column("model", "INTEGER", "number of the model"),
-                Column("embedder", "TEXT NOT NULL", "the embedder's name"),
-                Column("name", "TEXT NOT NULL", "the model's name"),
-                Column("identity", "TEXT NOT NULL", "other settings that affect its vectors, as JSON"),
-                Column("dimension", "INTEGER NOT NULL", "length of its vectors"),
-            ),
-            unique=("embedder", "name", "identity"),
-        ),
-        "vectors": Table(
-            "Vectors of texts.",
-            ("model", "text"),
-            (
-                Column("model", "INTEGER NOT NULL REFERENCES models", "number of the model"),
-                Column("text", "BLOB NOT NULL", "SHA-256 of the text"),
-                Column("vector", "BLOB NOT NULL", "32-bit floats, little-endian"),
-                Column("cut", "INTEGER NOT NULL", "1 if the model read only the start of the text"),
-            ),
-        ),
-    },
+    tables=(
+        Table(Models, ("model",), unique=("embedder", "name", "identity")),
+        Table(Vectors, ("model", "text")),
+    ),
     start_over="name another file with --cache. If this file is a cache, you can delete it instead; its texts are then "
     "embedded again",
     application=0x53504231,
@@ -138,7 +154,7 @@ def _model(store: SqliteStore, model_key: tuple[str, str, str]) -> tuple[int, in
 def _get(store: SqliteStore, model_key: tuple[str, str, str], keys: Sequence[bytes]) -> tuple[BoolArray, Batch]:
     model, dimension = _model(store, model_key) or (0, 0)
     cached, cut = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=bool)
-    vectors: Vectors = np.full((len(keys), dimension), np.nan, dtype=np.float32)
+    vectors = np.full((len(keys), dimension), np.nan, dtype=np.float32)
     with sqlite_errors(store.path), store.connection as connection:
         connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (place INTEGER PRIMARY KEY, text BLOB NOT NULL)")
         connection.execute("DELETE FROM wanted")

@@ -31,12 +31,12 @@ def describe(record: type, schema: dict[str, Any]) -> None:
     # A derived class that only adds a field may have no docstring.
     docstring = next((base.__doc__ for base in record.__mro__ if base.__doc__), "")
     schema["description"] = _one_line(_SECTION.split(inspect.cleandoc(docstring))[0])
-    for name, description in _attributes(record).items():
+    for name, description in attributes(record).items():
         if name in schema.get("properties", {}):
             schema["properties"][name]["description"] = description
 
 
-def _attributes(record: type) -> dict[str, str]:
+def attributes(record: type) -> dict[str, str]:
     """Return the descriptions of attributes, including those in base classes."""
     descriptions: dict[str, str] = {}
     for base in reversed(record.__mro__):

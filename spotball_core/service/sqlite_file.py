@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import NoneType
+from typing import get_args, get_type_hints
 
 from spotball_core.error_codes import Code
 from spotball_core.errors import SpotballError
@@ -30,38 +32,53 @@ class DamagedStoreError(StoreError):
     code = "damaged-store"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table. `type` includes the column's constraints, such as NOT NULL."""
-
-    name: str
-    type: str
-    meaning: str
+SQLITE_TYPES: Mapping[type, str] = {str: "TEXT", int: "INTEGER", float: "REAL", bytes: "BLOB"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A table of a store.
 
     Attributes:
+        record: a class that annotates each column with its type, and describes it in its docstring. `str | None` allows
+            null, and `Annotated` adds constraints in SQL. The table has its name, in lower case.
         key: columns of the primary key.
         unique: columns whose combination of values must be unique, too.
-        strict: whether SQLite checks the types of values.
     """
 
-    meaning: str
+    record: type
     key: tuple[str, ...]
-    columns: tuple[Column, ...]
     unique: tuple[str, ...] = ()
-    strict: bool = False
 
-    def sql(self, name: str) -> str:
-        """Return the statement that creates the table."""
-        parts = [f"{column.name} {column.type}" for column in self.columns]
+    @property
+    def name(self) -> str:
+        """The name of the table."""
+        return self.record.__name__.lower()
+
+    def columns(self) -> dict[str, tuple[type, tuple[str, ...]]]:
+        """Return the type and the constraints of each column, by name."""
+        columns = {}
+        for name, hint in get_type_hints(self.record, include_extras=True).items():
+            constraints: tuple[str, ...] = getattr(hint, "__metadata__", ())
+            kind, *null = get_args(hint) or (hint,)
+            columns[name] = (kind, (() if NoneType in null else ("NOT NULL",)) + constraints)
+        return columns
+
+    def sql(self, types: Mapping[type, str] = SQLITE_TYPES, identity: str = "") -> str:
+        """Return the statement that creates the table.
+
+        Args:
+            types: the SQL type of each Python type.
+            identity: a constraint that numbers the rows; it is added to a primary key of one integer.
+        """
+        parts = []
+        for name, (kind, constraints) in self.columns().items():
+            numbered = self.key == (name,) and kind is int
+            parts.append(" ".join((name, types[kind], *constraints, identity if numbered else "")))
         parts.append(f"PRIMARY KEY ({', '.join(self.key)})")
         if self.unique:
             parts.append(f"UNIQUE ({', '.join(self.unique)})")
-        return f"CREATE TABLE {name} ({', '.join(parts)}){' STRICT' if self.strict else ''}"
+        return f"CREATE TABLE {self.name} ({', '.join(parts)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +87,7 @@ class Schema:
 
     Attributes:
         version: version of the tables, which is stored in the file.
-        tables: tables by name. Tables that a store of an earlier version lacks are created when it is opened.
+        tables: the tables. Tables that a store of an earlier version lacks are created when it is opened.
         start_over: how a user can start over if a store of this kind is damaged, and what that costs. It completes the
             sentence "Restore it from a backup, or ...".
         indexes: SQL statements that each create an index if it is missing.
@@ -79,7 +96,7 @@ class Schema:
     """
 
     version: int
-    tables: Mapping[str, Table]
+    tables: Sequence[Table]
     start_over: str
     indexes: Sequence[str] = ()
     application: int = 0
@@ -196,8 +213,8 @@ def _create(path: Path, schema: Schema, mode: int) -> None:
     try:
         with closing(sqlite3.connect(fresh)) as connection, connection:
             connection.execute("BEGIN")
-            for name, table in schema.tables.items():
-                connection.execute(table.sql(name))
+            for table in schema.tables:
+                connection.execute(f"{table.sql()} STRICT")
             connection.execute(f"PRAGMA application_id = {schema.application}")
             connection.execute(f"PRAGMA user_version = {schema.version}")
         try:
@@ -253,8 +270,10 @@ def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -
     try:
         fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        if version_of(connection) == schema.version and (lacking := sorted(schema.tables.keys() - tables)):
-            fault = f"the table {lacking[0]} is missing"
+        if version_of(connection) == schema.version and (
+            lacking := sorted({table.name for table in schema.tables} - tables)
+        ):
+            fault = f"the table {min(lacking)} is missing"
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:
             raise
@@ -268,9 +287,9 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema) -> None:
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        for name, table in schema.tables.items():
-            if name not in tables:
-                connection.execute(table.sql(name))
+        for table in schema.tables:
+            if table.name not in tables:
+                connection.execute(f"{table.sql()} STRICT")
         connection.execute(f"PRAGMA user_version = {schema.version}")
 
 

@@ -15,7 +15,6 @@ from typing import Any, Self
 
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.sqlite_file import (
-    Column,
     Schema,
     Table,
     now,
@@ -235,37 +234,41 @@ def _holder(path: Path) -> str:
     return f"process {row[0]} on {row[1]}, since {row[2]}" if row else "another process"
 
 
-def run_tables(content: str, names: str, commands: str, detail: Column, packages: str) -> dict[str, Table]:
-    """Return the tables that `RunStore` needs.
+class Run:
+    """The settings that identify the run. Commands add to it only if these settings are the same.
 
-    Args:
-        content: what a run with one identity collects, for the table's description.
-        names: examples of the identity's names.
-        commands: the commands that start a session.
-        detail: the column of `sessions` that only this kind of run has.
-        packages: why packages are recorded.
+    Attributes:
+        name: the name of a setting, such as `provider` or `run.seed`.
+        value: its value as JSON.
     """
-    return {
-        "run": Table(
-            f"The settings that identify the run. Commands add {content} to it only if these settings are the same.",
-            ("name",),
-            (Column("name", "TEXT NOT NULL", f"such as {names}"), Column("value", "TEXT NOT NULL", "as JSON")),
-        ),
-        "sessions": Table(
-            f"One row per start of {commands}.",
-            ("session",),
-            (
-                Column("session", "INTEGER NOT NULL", "number of the start, from 1"),
-                Column("started", "TEXT NOT NULL", "time of the start, UTC"),
-                Column("ended", "TEXT", "time of the end, UTC; null if the process was killed"),
-                Column("outcome", "TEXT", "how it ended"),
-                Column("host", "TEXT NOT NULL", "the machine"),
-                Column("pid", "INTEGER NOT NULL", "the process"),
-                detail,
-                Column("packages", "TEXT NOT NULL", f"versions of the packages that {packages}, as JSON"),
-            ),
-        ),
-    }
+
+    name: str
+    value: str
+
+
+RUN = Table(Run, ("name",))
+
+
+class RunSessions:
+    """The starts of a run: the columns that all kinds of runs have. Each kind adds one.
+
+    Attributes:
+        session: number of the start, from 1.
+        started: time of the start, UTC.
+        ended: time of the end, UTC; null if the process was killed.
+        outcome: how it ended.
+        host: the machine.
+        pid: the process.
+        packages: versions of the packages that affect results, as JSON.
+    """
+
+    session: int
+    started: str
+    ended: str | None
+    outcome: str | None
+    host: str
+    pid: int
+    packages: str
 
 
 def _same(old: Any, new: Any) -> bool:

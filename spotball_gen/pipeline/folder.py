@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 from spotball_core.errors import OptionError
-from spotball_core.service.sqlite_file import Column, Schema, Table
-from spotball_core.service.sqlite_store import SqliteStore, run_tables
+from spotball_core.service.sqlite_file import Schema, Table
+from spotball_core.service.sqlite_store import RUN, RunSessions, SqliteStore
 
 INDEXES = (
     "CREATE INDEX IF NOT EXISTS items_of_video ON items (video, ms)",
@@ -14,83 +15,121 @@ INDEXES = (
 )
 """Indexes to look up the last frame of a video, and the remaining items of a stage."""
 
+
+class Sessions(RunSessions):
+    """One row per start of `spotball gen run`.
+
+    Attributes:
+        engine: the engine that ran the stages.
+    """
+
+    engine: str
+
+
+class Videos:
+    """Videos, in the order in which their frames are read. Of two near-duplicate frames, the first is kept.
+
+    Attributes:
+        video: id of the video: file name and start of the digest.
+        position: position of the video in this order, from 0.
+        sport: the sport.
+        path: last known path of the file; relative if it is inside the work folder.
+        license: license according to the configuration or the origin.
+        origin: file name from the configuration, or web address.
+        sha256: digest of the file.
+        size: size of the file in bytes.
+        modified: time of the last change, in ns since 1970.
+        state: waiting, done, or failed.
+        detail: problem with the video.
+        frames: number of frames that have become items so far.
+    """
+
+    video: str
+    position: Annotated[int, "UNIQUE"]
+    sport: str
+    path: str
+    license: str
+    origin: str
+    sha256: str
+    size: int
+    modified: int
+    state: str
+    detail: str | None
+    frames: int
+
+
+class Items:
+    """Items, each in its state after the last stage that it passed.
+
+    Attributes:
+        item: id: the video's id and the time stamp in ms.
+        video: id of the item's video.
+        ms: time stamp in milliseconds.
+        frame: number of the frame in the video, in decoding order.
+        shot: number of the shot in the video, from 0.
+        hash: perceptual hash, to detect near duplicates.
+        stage: the last stage that the item passed, or the stage that removed the item.
+        state: going, held (until a stage decides on all items together), passed (all stages), rejected, or failed.
+        record: times, scores, boxes, pictures, seeds, versions, as JSON.
+    """
+
+    item: str
+    video: str
+    ms: int
+    frame: int
+    shot: int
+    hash: bytes | None
+    stage: str
+    state: str
+    record: str
+
+
+class Results:
+    """Results of the stages for each item.
+
+    Attributes:
+        item: the item's id, or the video's id if the video cannot be read.
+        stage: the stage.
+        outcome: kept, rejected, or failed.
+        reason: why the item was rejected, in the same words for all similar items, or the error.
+        detail: details of the decision on this item.
+        scores: measurements that led to a rejection, as JSON.
+        session: number of the session.
+        at: time of the result, UTC.
+    """
+
+    item: str
+    stage: str
+    outcome: str
+    reason: str | None
+    detail: str | None
+    scores: str
+    session: int
+    at: str
+
+
+class Settled:
+    """Stages that have decided on all items together.
+
+    Attributes:
+        stage: the stage.
+        at: time of the decision, UTC.
+    """
+
+    stage: str
+    at: str
+
+
 SCHEMA = Schema(
     version=1,
-    tables={
-        **run_tables(
-            "items",
-            "`inpaint.kind`, `run.seed`, `sources`",
-            "`spotball gen run`",
-            Column("engine", "TEXT NOT NULL", "the engine that ran the stages"),
-            "results depend on",
-        ),
-        "videos": Table(
-            "Videos, in the order in which their frames are read. Of two near-duplicate frames, the first is kept.",
-            ("video",),
-            (
-                Column("video", "TEXT NOT NULL", "id of the video: file name and start of the digest"),
-                Column("position", "INTEGER NOT NULL UNIQUE", "position of the video in this order, from 0"),
-                Column("sport", "TEXT NOT NULL", "the sport"),
-                Column(
-                    "path", "TEXT NOT NULL", "last known path of the file; relative if it is inside the work folder"
-                ),
-                Column("license", "TEXT NOT NULL", "license according to the configuration or the origin"),
-                Column("origin", "TEXT NOT NULL", "file name from the configuration, or web address"),
-                Column("sha256", "TEXT NOT NULL", "digest of the file"),
-                Column("size", "INTEGER NOT NULL", "size of the file in bytes"),
-                Column("modified", "INTEGER NOT NULL", "time of the last change, in ns since 1970"),
-                Column("state", "TEXT NOT NULL", "waiting, done, or failed"),
-                Column("detail", "TEXT", "problem with the video"),
-                Column("frames", "INTEGER NOT NULL", "number of frames that have become items so far"),
-            ),
-        ),
-        "items": Table(
-            "Items, each in its state after the last stage that it passed.",
-            ("item",),
-            (
-                Column("item", "TEXT NOT NULL", "id: the video's id and the time stamp in ms"),
-                Column("video", "TEXT NOT NULL", "id of the item's video"),
-                Column("ms", "INTEGER NOT NULL", "time stamp in milliseconds"),
-                Column("frame", "INTEGER NOT NULL", "number of the frame in the video, in decoding order"),
-                Column("shot", "INTEGER NOT NULL", "number of the shot in the video, from 0"),
-                Column("hash", "BLOB", "perceptual hash, to detect near duplicates"),
-                Column(
-                    "stage", "TEXT NOT NULL", "the last stage that the item passed, or the stage that removed the item"
-                ),
-                Column(
-                    "state",
-                    "TEXT NOT NULL",
-                    "going, held (until a stage decides on all items together), passed (all stages), rejected, or "
-                    "failed",
-                ),
-                Column("record", "TEXT NOT NULL", "times, scores, boxes, pictures, seeds, versions, as JSON"),
-            ),
-        ),
-        "results": Table(
-            "Results of the stages for each item.",
-            ("item", "stage"),
-            (
-                Column("item", "TEXT NOT NULL", "the item's id, or the video's id if the video cannot be read"),
-                Column("stage", "TEXT NOT NULL", "the stage"),
-                Column("outcome", "TEXT NOT NULL", "kept, rejected, or failed"),
-                Column(
-                    "reason", "TEXT", "why the item was rejected, in the same words for all similar items, or the error"
-                ),
-                Column("detail", "TEXT", "details of the decision on this item"),
-                Column("scores", "TEXT NOT NULL", "measurements that led to a rejection, as JSON"),
-                Column("session", "INTEGER NOT NULL", "number of the session"),
-                Column("at", "TEXT NOT NULL", "time of the result, UTC"),
-            ),
-        ),
-        "settled": Table(
-            "Stages that have decided on all items together.",
-            ("stage",),
-            (
-                Column("stage", "TEXT NOT NULL", "the stage"),
-                Column("at", "TEXT NOT NULL", "time of the decision, UTC"),
-            ),
-        ),
-    },
+    tables=(
+        RUN,
+        Table(Sessions, ("session",)),
+        Table(Videos, ("video",)),
+        Table(Items, ("item",)),
+        Table(Results, ("item", "stage")),
+        Table(Settled, ("stage",)),
+    ),
     start_over="generate a new dataset in another folder with --out",
     indexes=INDEXES,
 )

@@ -10,11 +10,11 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import uuid4
 
 from spotball_core.service.paths import confined
-from spotball_core.service.sqlite_file import Column, Schema, Table, now
+from spotball_core.service.sqlite_file import Schema, Table, now
 from spotball_core.service.sqlite_store import SqliteStore
 
 REVIEW = "review.sqlite"
@@ -38,49 +38,72 @@ REASONS = (
 )
 """Reasons to reject an image. On the page, the key 1 selects the first reason, 2 the second, and so on."""
 
+
+class Changes:
+    """Decisions of reviewers on images, one per row. The last one that was not undone is valid.
+
+    Attributes:
+        number: number of the change, from 1.
+        change: id that the page assigned, so that a repeated request counts once.
+        reviewer: name of the reviewer.
+        sport: sport of the image.
+        image: the image's id.
+        verdict: accept, reject or repaint; null if only boxes were changed.
+        reason: reason of a rejection.
+        unchecked: corners of the boxes that do not hold a player, as JSON.
+        regions: corners of the regions to repaint, as JSON.
+        at: time of the change, UTC.
+        undone: time when the change was undone, UTC; null if it was not undone.
+    """
+
+    number: int
+    change: Annotated[str, "UNIQUE"]
+    reviewer: str
+    sport: str
+    image: str
+    verdict: str | None
+    reason: str | None
+    unchecked: str
+    regions: str
+    at: str
+    undone: str | None
+
+
+class Added:
+    """Boxes that a change adds. A moved box is unchecked and added at its new position.
+
+    Attributes:
+        number: number of the change.
+        boxes: corners of the boxes of players that were not detected, as JSON.
+    """
+
+    number: int
+    boxes: str
+
+
+class Applied:
+    """One row for each time that decisions were applied to the dataset.
+
+    Attributes:
+        number: number of the row, from 1.
+        original: SHA-256 of the original scenes.
+        written: SHA-256 of the scenes with the decisions.
+        at: time when the decisions were applied, UTC.
+    """
+
+    number: int
+    original: str
+    written: str
+    at: str
+
+
 SCHEMA = Schema(
     version=2,
-    tables={
-        "changes": Table(
-            "Decisions of reviewers on images, one per row. The last one that was not undone is valid.",
-            ("number",),
-            (
-                Column("number", "INTEGER NOT NULL", "number of the change, from 1"),
-                Column(
-                    "change",
-                    "TEXT NOT NULL UNIQUE",
-                    "id that the page assigned, so that a repeated request counts once",
-                ),
-                Column("reviewer", "TEXT NOT NULL", "name of the reviewer"),
-                Column("sport", "TEXT NOT NULL", "sport of the image"),
-                Column("image", "TEXT NOT NULL", "the image's id"),
-                Column("verdict", "TEXT", "accept, reject or repaint; null if only boxes were changed"),
-                Column("reason", "TEXT", "reason of a rejection"),
-                Column("unchecked", "TEXT NOT NULL", "corners of the boxes that do not hold a player, as JSON"),
-                Column("regions", "TEXT NOT NULL", "corners of the regions to repaint, as JSON"),
-                Column("at", "TEXT NOT NULL", "time of the change, UTC"),
-                Column("undone", "TEXT", "time when the change was undone, UTC; null if it was not undone"),
-            ),
-        ),
-        "added": Table(
-            "Boxes that a change adds. A moved box is unchecked and added at its new position.",
-            ("number",),
-            (
-                Column("number", "INTEGER NOT NULL", "number of the change"),
-                Column("boxes", "TEXT NOT NULL", "corners of the boxes of players that were not detected, as JSON"),
-            ),
-        ),
-        "applied": Table(
-            "One row for each time that decisions were applied to the dataset.",
-            ("number",),
-            (
-                Column("number", "INTEGER NOT NULL", "number of the row, from 1"),
-                Column("original", "TEXT NOT NULL", "SHA-256 of the original scenes"),
-                Column("written", "TEXT NOT NULL", "SHA-256 of the scenes with the decisions"),
-                Column("at", "TEXT NOT NULL", "time when the decisions were applied, UTC"),
-            ),
-        ),
-    },
+    tables=(
+        Table(Changes, ("number",)),
+        Table(Added, ("number",)),
+        Table(Applied, ("number",)),
+    ),
     start_over=f"move this file and {REVIEW}-wal to another folder, and review all images again",
 )
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from spotball_core.service.sqlite_file import (
-    Column,
     DamagedStoreError,
     Schema,
     StoreError,
@@ -27,13 +26,18 @@ from spotball_core.service.sqlite_file import (
 from tests.damage import DAMAGES, PAGE
 from tests.failures import raises
 
-SCHEMA = Schema(
-    1,
-    {"texts": Table("Texts.", ("name",), (Column("name", "TEXT", "its name"), Column("text", "TEXT NOT NULL", "it")))},
-    start_over="start over elsewhere",
-)
-NOTES = Table("Notes.", ("note",), (Column("note", "TEXT", "what it says"),))
-LATER = Schema(2, {**SCHEMA.tables, "notes": NOTES}, start_over=SCHEMA.start_over)
+
+class Texts:
+    name: str
+    text: str
+
+
+class Notes:
+    note: str | None
+
+
+SCHEMA = Schema(1, (Table(Texts, ("name",)),), start_over="start over elsewhere")
+LATER = Schema(2, (*SCHEMA.tables, Table(Notes, ("note",))), start_over=SCHEMA.start_over)
 
 
 @pytest.fixture

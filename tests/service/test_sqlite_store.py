@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from spotball_core.service.batch_thread import BatchThread
-from spotball_core.service.sqlite_file import Column, DamagedStoreError, Schema, StoreError, Table
+from spotball_core.service.sqlite_file import DamagedStoreError, Schema, StoreError, Table
 from spotball_core.service.sqlite_store import SqliteStore
 from tests.failures import raises
 
-NAMES = Table("Names.", ("name",), (Column("name", "TEXT NOT NULL", "a name"),))
-SCHEMA = Schema(1, {"names": NAMES}, start_over="delete it")
+
+class Names:
+    name: str
+
+
+SCHEMA = Schema(1, (Table(Names, ("name",)),), start_over="delete it")
 
 
 class Lock:

@@ -15,6 +15,7 @@ from spotball_adapters.runs.store import ReplyStore, peek
 from spotball_adapters.runs.store_schema import SCHEMA
 from spotball_adapters.runs.writer import AnswerRecord, ReplyWriter
 from spotball_core.errors import OptionError
+from spotball_core.schema.published import attributes
 from spotball_core.service.sqlite_file import StoreError
 from tests.adapters.run_process import query
 from tests.adapters.tiny import CHAIN
@@ -156,8 +157,8 @@ def test_keep_parsed_replaces_earlier_results(store: ReplyStore) -> None:
 
 
 def test_schema_describes_every_column_of_the_created_tables(store: ReplyStore) -> None:
-    for name, table in SCHEMA.tables.items():
-        made = query(store.path.parent, f"PRAGMA table_info({name})")
-        assert [column[1] for column in made] == [column.name for column in table.columns]
-        assert [column[1] for column in made if column[5]] == list(table.key)
-        assert all(column.meaning for column in table.columns)
+    for table in SCHEMA.tables:
+        made = query(store.path.parent, f"PRAGMA table_info({table.name})")
+        assert [column[1] for column in made] == list(table.columns())
+        assert {column[1] for column in made if column[5]} == {*table.key}
+        assert attributes(table.record).keys() == table.columns().keys()

@@ -12,8 +12,8 @@ import typer
 
 from spotball_core.cli.console import progress
 from spotball_core.cli.help import INPUT, OUTPUT, option
+from spotball_core.cli.options import PointScales
 from spotball_core.errors import OptionError
-from spotball_core.io.answer_options import PointScale
 from spotball_core.service.json_file import parse_json
 from spotball_core.service.safe_text import show
 
@@ -41,8 +41,10 @@ SAMPLES, CHAIN_SAMPLES = 50, 20
 """Numbers of samples per image in the paper: for a prompt with one question, and for one with several questions."""
 
 RunFolder = Annotated[Path | None, option(OUTPUT, "RUN", "Folder of the run. Default: run-RESPONDENT.", "--out", "-o")]
-DryRun = Annotated[bool, option(OUTPUT, None, "Show the prompts and estimated cost; send nothing.", "--dry-run")]
 FileFormat = Annotated[Literal["jsonl", "parquet"], option(OUTPUT, None, "Format of the file of responses.")]
+Model = Annotated[str | None, option(MODEL, "NAME", "Name of the model, or its folder.")]
+BaseUrl = Annotated[str | None, option(MODEL, "URL", "Address of the server. Default: the provider's.")]
+Limit = Annotated[int | None, option(INPUT, "N", "Use only the first N images. Default: all.", min=1)]
 Concurrency = Annotated[int, option(LIMITS, "N", "Number of parallel requests.", min=1)]
 Attempts = Annotated[int, option(LIMITS, "N", "Number of attempts per request.", min=1)]
 
@@ -54,8 +56,8 @@ class Server:
     provider: Annotated[
         str | None, option(MODEL, "NAME", "API or program to use: openai, anthropic, gemini, transformers, ...")
     ] = None
-    model: Annotated[str | None, option(MODEL, "NAME", "Name of the model at the provider.")] = None
-    base_url: Annotated[str | None, option(MODEL, "URL", "Address of the server. Default: the provider's.")] = None
+    model: Model = None
+    base_url: BaseUrl = None
     api: Annotated[
         Literal["chat", "responses"] | None, option(MODEL, None, "OpenAI API to use. Default: depends on the model.")
     ] = None
@@ -72,9 +74,7 @@ class Selection:
     samples: Annotated[
         str | None, option(INPUT, "N,...", "Samples per image: a number, or one per prompt. Default: 50 (cot: 20).")
     ] = None
-    limit: Annotated[
-        int | None, option(INPUT, "N", "Use only the first N images, alternating between sports. Default: all.", min=1)
-    ] = None
+    limit: Limit = None
     controls: Annotated[
         bool, option(INPUT, None, "Include controls: images in which the ball is visible.", "--controls")
     ] = False
@@ -192,9 +192,7 @@ class Parsing:
     answer: Annotated[
         Literal["cell", "point", "box"], option(OUTPUT, "KIND", "Kind of answer: cell, point or box.")
     ] = "cell"
-    point_scale: Annotated[
-        PointScale | None, option(OUTPUT, "SCALE", "Scale of points: image, 1, 100, 1000, qwen, gemini, molmo.")
-    ] = None
+    point_scale: PointScales = None
 
     def policy(self) -> ParsePolicy | None:
         """Return the parse policy that the options name together; None if they name none.

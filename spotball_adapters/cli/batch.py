@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from spotball_adapters.cli.asking import DEFAULT_PROMPTS, FileFormat, Parsing, Sampling, Selection, prompts_of
+from spotball_adapters.cli.asking import DEFAULT_PROMPTS, FileFormat, Model, Parsing, Sampling, Selection, prompts_of
 from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet, with_groups
+from spotball_core.cli.options import Debug, OutFolder, Quiet, Respondent, with_groups
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ batch = typer.Typer(
 def export_command(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Dataset folder, with scenes.jsonl and images.")],
     *,
-    out: Annotated[Path, option("Output", "RUN", "Folder of the run.", "--out", "-o")],
+    out: OutFolder,
     selection: Selection,
-    model: Annotated[str | None, option("Model", "NAME", "Name of the model at the service.")] = None,
+    model: Model = None,
     format: Annotated[
         Literal["messages", "openai"],
         option(
@@ -84,9 +84,7 @@ def import_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that the batch was written to.")],
     replies: Annotated[list[Path], typer.Argument(metavar="REPLIES", help="Files of replies (JSON Lines).")],
     *,
-    respondent: Annotated[
-        str | None, option("Output", "NAME", "Name of the respondent in the responses. Default: the name of the model.")
-    ] = None,
+    respondent: Respondent = None,
     format: FileFormat = "jsonl",
     parsing: Parsing,
     quiet: Quiet = False,

@@ -10,7 +10,7 @@ import typer
 
 from spotball_adapters.cli.asking import (
     MODEL,
-    DryRun,
+    Limit,
     Limits,
     RunFolder,
     Sampling,
@@ -23,7 +23,7 @@ from spotball_adapters.cli.asking import (
 from spotball_adapters.cli.run_end import finish, gaze_end, sent
 from spotball_core.cli.console import teller, teller_of_problems
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet, with_groups
+from spotball_core.cli.options import Debug, DryRun, Photos, Quiet, Respondent, with_groups
 from spotball_core.errors import OptionError
 from spotball_core.text.words import plural
 
@@ -44,9 +44,7 @@ def ask(
         ),
     ],
     *,
-    images: Annotated[
-        Path | None, option("Input", "DIR", "Folder of the photos. Default: the folder of STIMULI.")
-    ] = None,
+    images: Photos = None,
     server: Server,
     judge: Annotated[
         tuple[str, str] | None,
@@ -55,14 +53,12 @@ def ask(
     judge_base_url: Annotated[str | None, option(MODEL, "URL", "Address of the judge's server.")] = None,
     out: RunFolder = None,
     prompt: Annotated[str, option("Input", "NAMES", "Prompts, by commas: main, pilot, pre-pilot, or files.")] = "main",
-    samples: Annotated[int, option("Input", "N", "Samples per photo and prompt.", min=1)] = 1,
+    samples: Annotated[int, option("Input", "N", "Samples per image.", min=1)] = 1,
     size: Annotated[int, option("Advanced", "N", "Pixels per side to which larger photos are reduced.", min=1)] = 448,
     order_seed: Annotated[int, option("Advanced", "N", "Seed for the order of the answer options.", min=0)] = 0,
     sampling: Sampling,
-    respondent: Annotated[
-        str | None, option("Output", "NAME", "Name of the respondent in the trials. Default: the name of the model.")
-    ] = None,
-    limit: Annotated[int | None, option("Input", "N", "Use only the first N photos. Default: all.", min=1)] = None,
+    respondent: Respondent = None,
+    limit: Limit = None,
     checks: Annotated[bool, option("Input", None, "Include the photos that are attention checks.", "--checks")] = False,
     limits: Limits,
     dry_run: DryRun = False,

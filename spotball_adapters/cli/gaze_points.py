@@ -10,10 +10,28 @@ import typer
 
 from spotball_core.cli.console import progress, teller, teller_of_problems
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, OutFile, Photos, Quiet, Respondent
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.progress import counted
 from spotball_core.text.words import plural
+
+Checkpoint = Annotated[
+    Path | None, option("GazeLLE", "FILE", "Published weights of GazeLLE's decoder.", "--checkpoint")
+]
+Backbone = Annotated[
+    str | None,
+    option("GazeLLE", "NAME", "DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.", "--backbone"),
+]
+Faces = Annotated[
+    Path | None,
+    option(
+        "GazeLLE",
+        "FILE",
+        "CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
+        "Default: none.",
+        "--faces",
+    ),
+]
 
 
 def points(
@@ -31,30 +49,12 @@ def points(
             "--checkpoint, the file is written.",
         ),
     ],
-    out: Annotated[Path, option("Output", "FILE", "CSV file of trials to write.", "--out", "-o")],
-    respondent: Annotated[
-        str | None,
-        option("Output", "NAME", "Name of the respondent in the trials. Default: the name of the file POINTS."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        option("GazeLLE", "FILE", "Predict the points with GazeLLE and these published weights of its decoder."),
-    ] = None,
-    backbone: Annotated[
-        str | None, option("GazeLLE", "NAME", "DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub.")
-    ] = None,
-    images: Annotated[
-        Path | None, option("GazeLLE", "DIR", "Folder of the photos. Default: the folder of STIMULI.")
-    ] = None,
-    faces: Annotated[
-        Path | None,
-        option(
-            "GazeLLE",
-            "FILE",
-            "CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
-            "Default: none.",
-        ),
-    ] = None,
+    out: OutFile,
+    respondent: Respondent = None,
+    checkpoint: Checkpoint = None,
+    backbone: Backbone = None,
+    images: Photos = None,
+    faces: Faces = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -71,10 +71,7 @@ def points(
     from spotball_core.gaze.data.trials import make_trials, write_trials
     from spotball_core.service.paths import folder_of
 
-    if (checkpoint is None) != (backbone is None):
-        raise OptionError(
-            "GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder", code="missing-option"
-        )
+    check_gazelle(checkpoint, backbone)
     all_stimuli = read_stimuli(stimuli, on_assumed=teller_of_problems(quiet))
     if checkpoint is not None and backbone is not None:
         if any(importlib.util.find_spec(module) is None for module in ("torch", "transformers", "PIL")):
@@ -93,3 +90,11 @@ def points(
     without = sum(trial.choice is None for trial in trials)
     none = f", {without:,} of them without a choice, which count as wrong" if without else ""
     teller(quiet)(f"{out}: {plural(len(trials), 'trial')}{none}")
+
+
+def check_gazelle(checkpoint: Path | None, backbone: str | None) -> None:
+    """Raise OptionError if only one of GazeLLE's parts is given."""
+    if (checkpoint is None) != (backbone is None):
+        raise OptionError(
+            "GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder", code="missing-option"
+        )

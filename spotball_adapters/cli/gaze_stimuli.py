@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from spotball_core.cli.console import teller, teller_of_problems
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Jobs, Quiet
+from spotball_core.cli.options import Debug, Jobs, OutFolder, Quiet, Seed
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem, unknown_name
 from spotball_core.text.words import listed, plural
 
@@ -31,7 +31,7 @@ SHOWN: Final = 5
 
 
 def stimuli(
-    out: Annotated[Path, option("Output", "DIR", "Folder of the pictures, or of your photos.", "--out", "-o")],
+    out: OutFolder,
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -76,7 +76,7 @@ def stimuli(
     no_pictures: Annotated[
         bool, option("Pictures", None, "Only write the list, for example of photos to take.", "--no-pictures")
     ] = False,
-    seed: Annotated[int, option("Pictures", "N", "Seed of colors and camera positions.", min=0)] = 0,
+    seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from spotball_adapters.cli.gaze_points import Backbone, Checkpoint, Faces, check_gazelle
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet, Seed, TableFormat
+from spotball_core.cli.options import Debug, Jobs, OutFolder, Photos, Quiet, Seed, StimuliFile, TableFormat
 from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
 from spotball_core.service.files import file_digest
 from spotball_core.service.safe_text import show
@@ -21,56 +22,21 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[Path, option("Output", "DIR", "Folder of the experiment.", "--out", "-o")],
+    out: OutFolder,
     seeds: Annotated[
         int, option("Training", "N", "Training runs per set of pictures, each with its own seed.", min=1)
     ] = 5,
-    epochs: Annotated[
-        int, option("Training", "N", "Number of epochs (passes over the training pictures).", min=1)
-    ] = 20,
-    pictures: Annotated[int, option("Training", "N", "Synthetic pictures per set.", min=1)] = 1000,
-    size: Annotated[
-        int, option("Training", "PIXELS", "Width and height of the synthetic pictures.", min=32, max=1024)
-    ] = 96,
-    batch: Annotated[int, option("Training", "N", "Batch size: pictures per training step.", min=1)] = 32,
-    rate: Annotated[float, option("Training", "RATE", "Learning rate at the first step.")] = 1e-3,
-    last_rate: Annotated[
-        float, option("Training", "RATE", "Learning rate at the last step of the cosine schedule.")
-    ] = 1e-5,
-    checkpoint: Annotated[
+    config: Annotated[
         Path | None,
-        option("GazeLLE and photos", "FILE", "Train GazeLLE, starting from these published weights of its decoder."),
+        option("Training", "FILE", "TOML file of settings: `pictures`, `validation`, `size`, [schedule]."),
     ] = None,
-    backbone: Annotated[
-        str | None,
-        option("GazeLLE and photos", "NAME", "DINOv2 model for GazeLLE: a folder, or a name on the Hugging Face Hub."),
-    ] = None,
-    stimuli: Annotated[
-        Path | None,
-        option(
-            "GazeLLE and photos",
-            "FILE",
-            "stimuli.csv of photos to train and test with (see `spotball gaze stimuli`). Default: synthetic pictures.",
-        ),
-    ] = None,
-    images: Annotated[
-        Path | None,
-        option("GazeLLE and photos", "DIR", "Folder of the photos that the column `image` of --stimuli names."),
-    ] = None,
-    faces: Annotated[
-        Path | None,
-        option(
-            "GazeLLE and photos",
-            "FILE",
-            "CSV file of head boxes, with the columns `stimulus_id`, `x1`, `y1`, `x2` and `y2` (from 0 to 1). "
-            "Default: none.",
-        ),
-    ] = None,
+    checkpoint: Checkpoint = None,
+    backbone: Backbone = None,
+    stimuli: StimuliFile = None,
+    images: Photos = None,
+    faces: Faces = None,
     seed: Seed = 0,
-    jobs: Annotated[
-        int | None,
-        option("Advanced", "N", "Parallel training runs. Default: number of cores, or 1 with --checkpoint.", min=1),
-    ] = None,
+    jobs: Jobs = None,
     format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
@@ -89,11 +55,13 @@ def train(
     if any(importlib.util.find_spec(module) is None for module in needed):
         raise MissingExtraError("training", "local")
     from spotball_adapters.gaze.training import experiment, results
+    from spotball_adapters.gaze.training.settings import TrainingConfig, TrainingSettings, read_config
     from spotball_adapters.providers.local_model import picked_device
     from spotball_core.gaze.data.trials import write_trials
     from spotball_core.service.files import replacing
 
-    requested = _settings(seeds, epochs, pictures, size, batch, rate, last_rate, seed)
+    chosen = read_config(config) if config else TrainingConfig()
+    requested = TrainingSettings(model="two-paths", seeds=seeds, seed=seed, **dict(chosen))
     settings, source = _asked(checkpoint, backbone, stimuli, images, faces, requested)
     cores = os.cpu_count() or 1
     tell = teller(quiet)
@@ -127,17 +95,6 @@ def train(
     tell(f"wrote {out / experiment.TRIALS}: analyze this file with spotball gaze analyze")
 
 
-def _settings(
-    seeds: int, epochs: int, pictures: int, size: int, batch: int, rate: float, last_rate: float, seed: int
-) -> TrainingSettings:
-    from spotball_adapters.gaze.training.settings import Schedule, TrainingSettings
-
-    if not 0 <= last_rate <= rate or not rate > 0:
-        raise OptionError(f"expected --rate above 0 and --last-rate from 0 to --rate, found {rate:g} and {last_rate:g}")
-    schedule = Schedule(epochs=epochs, batch=batch, rate=rate, last_rate=last_rate)
-    return TrainingSettings(model="two-paths", pictures=pictures, size=size, schedule=schedule, seeds=seeds, seed=seed)
-
-
 def _asked(
     checkpoint: Path | None,
     backbone: str | None,
@@ -150,20 +107,19 @@ def _asked(
     from spotball_adapters.gaze.points import read_faces
     from spotball_adapters.gaze.training.experiment import TrainingSource
     from spotball_core.gaze.data.stimuli import read_stimuli
+    from spotball_core.service.paths import folder_of
 
-    if (checkpoint is None) != (backbone is None):
-        raise OptionError(
-            "GazeLLE needs both --checkpoint, its decoder, and --backbone, its encoder", code="missing-option"
-        )
-    if (stimuli is None) != (images is None) or (stimuli is None and faces is not None):
-        raise OptionError("photos need both --stimuli and --images. Add the missing option", code="missing-option")
+    check_gazelle(checkpoint, backbone)
+    if stimuli is None and (images or faces):
+        raise OptionError("photos need --stimuli, the file that describes them", code="missing-option")
     changes: dict[str, object] = {}
     if checkpoint is not None:
         changes |= {"model": "gazelle", "weights": _digest(checkpoint), "backbone": backbone}
     if stimuli is not None:
         changes |= {"data": _digest(stimuli)}
     photos = read_stimuli(stimuli) if stimuli else None
-    source = TrainingSource(checkpoint, photos, images, read_faces(faces) if faces else None)
+    folder = images or (folder_of(stimuli) if stimuli else None)
+    source = TrainingSource(checkpoint, photos, folder, read_faces(faces) if faces else None)
     return settings.model_copy(update=changes), source
 
 

@@ -12,7 +12,7 @@ from spotball_adapters.cli.asking import Parsing
 from spotball_adapters.cli.run_end import SHOWN, summary
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import INPUT, OUTPUT, option
-from spotball_core.cli.options import Debug, Quiet, with_groups
+from spotball_core.cli.options import Debug, Quiet, Respondent, ScenesFile, with_groups
 from spotball_core.errors import InputError, OptionError
 from spotball_core.service.safe_text import show
 
@@ -40,15 +40,7 @@ def parse(
         ),
     ],
     *,
-    scenes: Annotated[
-        Path | None,
-        option(
-            INPUT,
-            "FILE",
-            "File of the scenes (scenes.jsonl). Not needed for runs and logs of our Inspect task.",
-            "--scenes",
-        ),
-    ] = None,
+    scenes: ScenesFile = None,
     out: Annotated[
         Path | None,
         option(
@@ -74,14 +66,7 @@ def parse(
             INPUT, "FILE", "Table that maps ids (column `index`) to images (columns `image`, `sport` and `prompt`)."
         ),
     ] = None,
-    respondent: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "NAME",
-            "Name of the respondent in the responses. Default: the model in the file, or the file's name.",
-        ),
-    ] = None,
+    respondent: Respondent = None,
     prompt: Annotated[str | None, option(OUTPUT, "NAME", "Name of the prompt in the responses. Default: base.")] = None,
     parsing: Parsing,
     quiet: Quiet = False,

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spotball_adapters.cli.asking import Pace
+from spotball_adapters.cli.asking import BaseUrl, Model, Pace
 from spotball_core.cli.console import Format, FormatOption, Out, deliver, format_for, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Bootstrap, Debug, Paths, Quiet, ScenesFile, Seed, with_groups
-from spotball_core.errors import OptionError
+from spotball_core.cli.options import Bootstrap, Debug, DryRun, Paths, Quiet, ScenesFile, Seed, with_groups
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 
@@ -32,12 +31,8 @@ def reasoning(
         str, option("Model", "NAME", "Embedder: gemini, openai, sentence-transformers, or one that a package adds.")
     ],
     scenes: ScenesFile = None,
-    model: Annotated[
-        str | None, option("Model", "NAME", "Name or folder of the embedding model. Default: that of the embedder.")
-    ] = None,
-    base_url: Annotated[
-        str | None, option("Model", "URL", "Address of the server. Default: that of the embedder.")
-    ] = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     task_type: Annotated[
         str | None,
         option("Model", "NAME", "Embedding task type for gemini, such as semantic_similarity. Default: none."),
@@ -52,20 +47,11 @@ def reasoning(
         ),
     ] = None,
     bootstrap: Bootstrap = 1000,
-    labelings: Annotated[
-        int, option("Scoring", "N", "Random relabelings of the templates, for the permutation test.", min=1)
-    ] = 1000,
     seed: Seed = 0,
     format: FormatOption = None,
     out: Out = None,
-    figure: Annotated[
-        Path | None,
-        option("Output", "FILE", "Figure file for the share of each category (.png or .svg). Default: no figure."),
-    ] = None,
     pace: Pace = _PACE,
-    dry_run: Annotated[
-        bool, option("Output", None, "Print the number of texts to embed; embed nothing.", "--dry-run")
-    ] = False,
+    dry_run: DryRun = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -83,19 +69,11 @@ def reasoning(
     from spotball_adapters.embedders.protocol import EmbedderAccess, find
     from spotball_adapters.embedders.reasoning import ReasoningJob
     from spotball_core.io.dataset import read_dataset
-    from spotball_core.plots.theme import FORMATS
     from spotball_core.reasoning.rationales import read_rationales
     from spotball_core.reasoning.templates import load_templates
     from spotball_core.service.paths import confined
 
     tell, format = teller(quiet), format_for(format, out)
-    if figure and figure.suffix not in FORMATS:
-        # Check this before any text is embedded and paid for.
-        raise OptionError(
-            f"found {figure}, expected a file name ending in {' or '.join(FORMATS)}",
-            code="unsupported-format",
-            field="--figure",
-        )
     access = EmbedderAccess(model, base_url, task_type, pace.concurrency, pace.timeout)
     sets, model_embedder = load_templates(templates), find(embedder, access)
     data = read_dataset([str(path) for path in paths], scenes)
@@ -116,15 +94,10 @@ def reasoning(
         show("\n".join(_outlook(job)))
         return
     silence_retries()
-    report = _run(job, bootstrap, labelings, seed, quiet=quiet)
+    report = _run(job, bootstrap, seed, quiet=quiet)
     for warning in report.warnings if format in (Format.json, Format.csv) else ():
         tell(f"warning: {warning}")
     deliver(_text(report, format, to_terminal=out is None), out, tell, styled=format is Format.table)
-    if figure:
-        from spotball_core.reasoning.figure import draw
-
-        draw(report, figure)
-        tell(f"wrote {figure}")
 
 
 def _outlook(job: ReasoningJob) -> Iterator[str]:
@@ -140,7 +113,7 @@ def _outlook(job: ReasoningJob) -> Iterator[str]:
     yield f"to embed    {plural(left, 'text')} of {outlook.n_bytes:,} bytes, {paid}"
 
 
-def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet: bool) -> ReasoningReport:
+def _run(job: ReasoningJob, bootstrap: int, seed: int, *, quiet: bool) -> ReasoningReport:
     """Embed and analyze the texts. If this fails, report how many embeddings are stored."""
     from spotball_adapters.embedders.embed import EmbeddingProgress, embedding_progress
     from spotball_adapters.providers.protocol import TransientError
@@ -148,9 +121,7 @@ def _run(job: ReasoningJob, bootstrap: int, labelings: int, seed: int, *, quiet:
     progress = EmbeddingProgress()
     try:
         with embedding_progress(progress, quiet=quiet) as on_progress:
-            return job.run(
-                bootstrap=bootstrap, labelings=labelings, seed=seed, on_progress=on_progress, tell=teller(quiet)
-            )
+            return job.run(bootstrap=bootstrap, seed=seed, on_progress=on_progress, tell=teller(quiet))
     except TransientError as error:
         show(f"{progress}. A request failed on every attempt: {error}", err=True)
         teller(quiet)("Rerun the same command to continue.")

@@ -12,7 +12,6 @@ from spotball_adapters.cli.asking import (
     DEFAULT_PROMPTS,
     LIMITS,
     MODEL,
-    DryRun,
     FileFormat,
     Limits,
     Parsing,
@@ -26,8 +25,8 @@ from spotball_adapters.cli.asking import (
     run_folder,
 )
 from spotball_adapters.cli.run_end import finish, run_end
-from spotball_core.cli.help import OUTPUT, option
-from spotball_core.cli.options import Debug, Quiet, with_groups
+from spotball_core.cli.help import option
+from spotball_core.cli.options import Debug, DryRun, Quiet, Respondent, with_groups
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.service.safe_text import show
 
@@ -49,18 +48,13 @@ def run(
     ] = None,
     out: RunFolder = None,
     selection: Selection,
-    samples_per_request: Annotated[
-        int | None, option(LIMITS, "N", "Maximum number of samples per request. Default: the provider's limit.", min=1)
-    ] = None,
     limits: Limits,
     until: Annotated[
         str | None,
         option(LIMITS, "RULE", "Stop as soon as this holds, such as 'ci(accuracy) < 3' (±3 points)."),
     ] = None,
     sampling: Sampling,
-    respondent: Annotated[
-        str | None, option(OUTPUT, "NAME", "Name of the respondent. Default: the model's name.")
-    ] = None,
+    respondent: Respondent = None,
     format: FileFormat = "jsonl",
     parsing: Parsing,
     dry_run: DryRun = False,
@@ -108,8 +102,6 @@ def run(
     def ask(items: tuple[Scene, ...]) -> RunResult[tuple[ParsedReplies, Path | None]]:
         model_provider = find(named.provider, access)
         model_provider.check(named.settings)
-        if samples_per_request is not None:
-            model_provider.max_samples = min(model_provider.max_samples, samples_per_request)
         job = SceneJob(
             items,
             named.prompts,

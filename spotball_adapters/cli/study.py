@@ -12,7 +12,7 @@ from spotball_adapters.cli.study_results import add_to
 from spotball_adapters.cli.study_simulate import simulate
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Host, Port, Quiet
+from spotball_core.cli.options import Debug, Host, OutFolder, Port, Quiet, Seed
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -25,6 +25,12 @@ study = typer.Typer(
 )
 
 
+Task = Annotated[
+    Literal["clicks", "choice"],
+    option("Input", None, "Task: clicks (where is the ball?) or choice (which object does the person look at?)."),
+]
+
+
 @study.command("init")
 def init_command(
     dataset: Annotated[
@@ -35,7 +41,7 @@ def init_command(
             "gaze stimuli`), or its folder.",
         ),
     ],
-    out: Annotated[Path, option("Output", "STUDY", "Folder of the study.", "--out", "-o")],
+    out: OutFolder,
     sport: Annotated[
         list[str] | None, option("Input", "NAME", "Use the images of this sport; can be repeated. Default: all sports.")
     ] = None,
@@ -50,11 +56,8 @@ def init_command(
             min=1,
         ),
     ] = None,
-    seed: Annotated[int, option("Input", "N", "Seed for the choice and the order of the images.", min=0)] = 0,
-    task: Annotated[
-        Literal["clicks", "choice"],
-        option("Input", None, "Task: clicks (where is the ball?) or choice (which object does the person look at?)."),
-    ] = "clicks",
+    seed: Seed = 0,
+    task: Task = "clicks",
     originals: Annotated[
         Path | None,
         option(
@@ -132,9 +135,9 @@ def serve_command(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     demo: Annotated[
-        bool, option("Input", None, "Serve a demo with synthetic scenes; its data is deleted at the end.", "--demo")
+        bool, option("Input", None, "Use synthetic data. Needs no network, GPU or weights.", "--demo")
     ] = False,
-    task: Annotated[Literal["clicks", "choice"], option("Input", None, "Task of the demo.")] = "clicks",
+    task: Task = "clicks",
     public_url: Annotated[
         str | None,
         option(

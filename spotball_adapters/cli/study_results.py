@@ -11,7 +11,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Full, OutFile, Quiet, TableFormat
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import printable, show
 from spotball_core.text.words import plural
@@ -35,17 +35,6 @@ Exclude = Annotated[
         "`small-window` (window too small).",
     ),
 ]
-MinSeconds = Annotated[
-    float | None,
-    option(
-        "Exclusion",
-        "S",
-        "Exclude participants whose median time per image is below S seconds (rule `fast`). Default: from study.toml.",
-        min=0,
-    ),
-]
-
-
 Pilot = Annotated[bool, option("Input", None, "Use the data of the latest pilot run.", "--pilot")]
 
 
@@ -79,7 +68,6 @@ def export(
         ),
     ] = None,
     exclude: Exclude = None,
-    min_seconds: MinSeconds = None,
     keep_all: Annotated[
         bool,
         option(
@@ -122,7 +110,7 @@ def export(
         own = exports.PUBLISHED if design.config.task == "choice" else exports.RESPONDENT
         respondent = "pilot" if pilot else own
     respondent = respondent.strip()
-    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude)
     exported = [
         person
         for person in everybody
@@ -166,12 +154,9 @@ def export(
 def status(
     study: Study,
     exclude: Exclude = None,
-    min_seconds: MinSeconds = None,
     pilot: Pilot = False,
-    full: Annotated[bool, option("Output", None, "Print every step, exclusion rule and time.", "--full")] = False,
-    format: Annotated[
-        Literal["table", "markdown", "json"], option("Output", "FORM", "table, markdown or json.")
-    ] = "table",
+    full: Full = False,
+    format: TableFormat = "table",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -192,7 +177,7 @@ def status(
     from spotball_adapters.study.store import reading
 
     design = load(study)
-    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude)
     with reading(data_folder(study, pilot=pilot)) as reader:
         faults = list(disagreements(reader, design))
         people = participations(reader, design)
@@ -212,10 +197,7 @@ def status(
 
 def bonus(
     study: Study,
-    out: Annotated[
-        Path,
-        option("Output", "FILE", "CSV file to write, with the columns `PROLIFIC_PID` and `amount`.", "--out", "-o"),
-    ],
+    out: OutFile,
     kept: Annotated[
         bool, option("Exclusion", None, "Pay only the participants whom no rule excludes.", "--kept")
     ] = False,
@@ -229,7 +211,6 @@ def bonus(
         ),
     ] = False,
     exclude: Exclude = None,
-    min_seconds: MinSeconds = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -247,7 +228,7 @@ def bonus(
     if kept and everybody:
         raise OptionError("--kept and --all cannot be combined. Remove one of them", code="conflicting-options")
     design, people = _read(study)
-    exclusion = exclusion_of(design.config.exclusion, rules=exclude, min_seconds=min_seconds)
+    exclusion = exclusion_of(design.config.exclusion, rules=exclude)
     with reading(study) as reader:
         persons = {
             identity.participant: identity.person for identity in reader.identities() if identity.platform == "prolific"

@@ -9,13 +9,13 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Quiet, Seed
 
 
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="Folder of the study.")],
     participants: Annotated[int, option("Participants", "N", "Number of simulated participants.", min=1)] = 24,
-    seed: Annotated[int, option("Participants", "N", "Random seed of the answers and times.", min=0)] = 0,
+    seed: Seed = 0,
     observer: Annotated[
         Literal["eye", "head"],
         option(

@@ -57,13 +57,12 @@ class ReasoningJob:
         return outlook(self.texts, self.embedder, self.cache, longest=self.options.longest)
 
     def run(
-        self, *, bootstrap: int, labelings: int, seed: int, on_progress: OnEmbedded, tell: Callable[[str], None]
+        self, *, bootstrap: int, seed: int, on_progress: OnEmbedded, tell: Callable[[str], None]
     ) -> ReasoningReport:
         """Embed the texts that are not cached, and analyze all texts.
 
         Args:
             bootstrap: number of bootstrap resamples of the images.
-            labelings: number of random labelings of the templates.
             seed: random seed.
             on_progress: called with the progress of the embedding.
             tell: called with a line of text about each long wait.
@@ -93,7 +92,6 @@ class ReasoningJob:
             model=self.embedder.model,
             truncated=truncated,
             bootstrap=bootstrap,
-            labelings=labelings,
             seed=seed,
         )
 

@@ -48,7 +48,7 @@ def chat_body(model: str, request: Request, *, length: str) -> dict[str, Any]:
 _OPTIONS = {
     "model": "--model",
     "messages": "--prompt",
-    "n": "--samples and --samples-per-request",
+    "n": "--samples",
     "temperature": "--temperature",
     "top_p": "--top-p",
     "seed": "--seed",

@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Quiet, Seed
 from spotball_core.text.words import plural
 
 _OUT = "responses-baselines.jsonl"
@@ -25,8 +25,8 @@ def baselines(
             "Baselines, separated by commas: uniform, center, nearest-player, prior, oracle, social. Default: all.",
         ),
     ] = None,
-    samples: Annotated[int, option("Input", "N", "Responses per scene.", min=1)] = 50,
-    seed: Annotated[int, option("Input", "N", "Seed of the random responses.", min=0)] = 0,
+    samples: Annotated[int, option("Input", "N", "Samples per image.", min=1)] = 50,
+    seed: Seed = 0,
     out: Annotated[
         Path | None,
         option(

@@ -9,10 +9,12 @@ from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Bootstrap,
     Debug,
+    Full,
     ImageChoice,
     Paths,
     PolicyName,
     Quiet,
+    Reference,
     Seed,
     Tables,
     with_groups,
@@ -35,9 +37,7 @@ def compare(
         ),
     ],
     tables: Tables,
-    reference: Annotated[
-        str | None, option("Scoring", "NAME", "Compare both with this reference respondent. Default: none.")
-    ] = None,
+    reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
     permutations: Annotated[
@@ -49,7 +49,7 @@ def compare(
     ] = None,
     bootstrap: Bootstrap = 1000,
     seed: Seed = 0,
-    full: Annotated[bool, option("Output", None, "Print every metric of every sport.", "--full")] = False,
+    full: Full = False,
     format: FormatOption = None,
     out: Out = None,
     quiet: Quiet = False,

@@ -28,9 +28,6 @@ def count(
     *,
     out: Annotated[Path, option("Output", "FILE", "File of counts to write; its name must end in .counts.")],
     tables: Tables,
-    participants: Annotated[
-        bool, option("Input", None, "Count each participant separately.", "--participants/--no-participants")
-    ] = True,
     engine: EngineOption = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,
@@ -51,7 +48,7 @@ def count(
     tell = teller(quiet)
     arguments = table_arguments(tables, tell)
     with engine_for(engine, ray_address, quiet=quiet, debug=debug) as counting:
-        counts, _ = load_counts(paths, tables.scenes, participants=participants, engine=counting, **arguments)
+        counts, _ = load_counts(paths, tables.scenes, participants=True, engine=counting, **arguments)
     write_counts(counts, out)
     for warning in counts.warnings:
         tell(f"warning: {warning}")

@@ -11,11 +11,13 @@ from spotball_core.cli.options import (
     Bootstrap,
     Debug,
     ImageChoice,
+    Jobs,
     Paths,
     Quiet,
     Reference,
     Seed,
     Tables,
+    TextFormat,
     with_groups,
 )
 from spotball_core.errors import OptionError
@@ -51,14 +53,8 @@ def explain(
     stated: Annotated[
         bool, option("Scoring", None, "Test whether guesses follow gaze when rationales mention gaze.", "--stated")
     ] = False,
-    jobs: Annotated[
-        int | None,
-        option("Advanced", "N", "Parallel processes. Default: one per core for many groups, otherwise one.", min=1),
-    ] = None,
-    format: Annotated[
-        Literal["text", "json"] | None,
-        option("Output", None, "Format of the result. Default: from the extension of --out; otherwise text."),
-    ] = None,
+    jobs: Jobs = None,
+    format: TextFormat | None = None,
     out: Out = None,
     maps: Annotated[
         Path | None, option("Output", "DIR", "Folder for one PNG file per photo that shows the photo with its cues.")

@@ -6,11 +6,10 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from spotball_core.cli.console import teller
-from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Bootstrap, Debug, OutFolder, Quiet, Seed
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -52,11 +51,9 @@ accuracy.png               their accuracy
 
 
 def demo(
-    out: Annotated[Path, option("Output", "DIR", "Folder of the demo to write.")] = Path("spotball-demo"),
-    seed: Annotated[int, option("Input", "N", "Seed of scenes, responses and resamples.", min=0)] = 0,
-    bootstrap: Annotated[
-        int, option("Input", "N", "Bootstrap resamples for confidence intervals; 0 for none.", min=0)
-    ] = 1000,
+    out: OutFolder = Path("spotball-demo"),
+    seed: Seed = 0,
+    bootstrap: Bootstrap = 1000,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -18,7 +18,6 @@ RECORD = "report.json"
 
 def read_earlier_run(
     paths: Sequence[Path],
-    scenes: Path | None,
     later_scenes: Sequence[Scene],
     *,
     pool: bool,
@@ -29,9 +28,7 @@ def read_earlier_run(
 
     Args:
         paths: dataset folders, or files of responses.
-        scenes: the file of its scenes. By default, the scenes of its dataset folders are used. If `paths` contains only
-            files, those of the later run are used.
-        later_scenes: the scenes of the later run.
+        later_scenes: the scenes of the later run, which are used if `paths` contains only files.
         pool: see `load_counts`.
         strict: see `load_counts`.
         options: see `load_counts`.
@@ -49,7 +46,6 @@ def read_earlier_run(
                 code="wrong-file",
                 file=path,
             )
-    own_scenes = scenes is not None or any(path.is_dir() for path in paths)
-    known = scenes if own_scenes else later_scenes
+    known = None if any(path.is_dir() for path in paths) else later_scenes
     # Changes are paired by image, not by participant.
     return load_counts(paths, known, participants=False, pool=pool, strict=strict, **options)

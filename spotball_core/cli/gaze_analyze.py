@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from spotball_core.cli.console import progress, teller, teller_of_problems
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Bootstrap, Debug, Jobs, Quiet, Seed, StimuliFile, TableFormat, Trials
+from spotball_core.cli.options import (
+    Bootstrap,
+    Debug,
+    Full,
+    Jobs,
+    Photos,
+    Quiet,
+    Seed,
+    StimuliFile,
+    TableFormat,
+    Trials,
+)
 from spotball_core.service.safe_text import show
 
 if TYPE_CHECKING:
@@ -23,14 +34,7 @@ def analyze(
         Literal["s", "ms"] | None,
         option("Input", None, "Unit of the column `response_time`: seconds or milliseconds. Default: s."),
     ] = None,
-    images: Annotated[
-        Path | None,
-        option(
-            "Output",
-            "DIR",
-            "Folder of photos; the report shows some of them. Default: the folder of the --stimuli file.",
-        ),
-    ] = None,
+    images: Photos = None,
     people: Annotated[
         str | None,
         option(
@@ -85,7 +89,7 @@ def analyze(
     ] = 0,
     seed: Seed = 0,
     jobs: Jobs = None,
-    full: Annotated[bool, option("Output", None, "Print every test and parameter.", "--full")] = False,
+    full: Full = False,
     format: TableFormat = "table",
     out: Annotated[
         Path | None, option("Output", "DIR", "Folder for an HTML report. Default: none.", "--out", "-o")

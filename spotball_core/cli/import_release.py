@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spotball_core.cli.console import progress, teller
-from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, OutFolder, Quiet
 
 if TYPE_CHECKING:
     from spotball_core.release.convert import Release
@@ -20,7 +19,7 @@ def import_release(
         Path,
         typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
     ],
-    out: Annotated[Path, option("Output", "DATASET", "Folder of the new dataset.", "--out", "-o")],
+    out: OutFolder,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, OutFolder, Quiet
 
 Keys = Annotated[
     str | None,
@@ -24,7 +24,7 @@ Keys = Annotated[
 
 def leaderboard(
     paths: Annotated[list[Path], typer.Argument(metavar="DIR", help="Score reports, or folders to search for them.")],
-    out: Annotated[Path, option("Output", "DIR", "Folder of the leaderboard to write.", "--out", "-o")],
+    out: OutFolder,
     metrics: Keys = None,
     sport: Annotated[
         str | None, option("Input", "SPORTS", "Rank only these sports, separated by commas. Default: all.")

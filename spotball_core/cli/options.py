@@ -57,7 +57,10 @@ Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH", help="Dataset folders, or files of responses (with --scenes).")
 ]
 ScenesFile = Annotated[
-    Path | None, option(INPUT, "FILE", "File of scenes. Default: scenes.jsonl in the dataset folder.")
+    Path | None, option(INPUT, "FILE", "File of scenes. Default: that of the dataset, run or log.", "--scenes")
+]
+PointScales = Annotated[
+    PointScale | None, option(INPUT, "SCALE", "Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo.")
 ]
 
 
@@ -72,10 +75,7 @@ class Tables:
     columns: Annotated[
         str | None, option(INPUT, "NAME=COLUMN,...", "Names of columns, such as image=image_id,cell=prediction.")
     ] = None
-    point_scale: Annotated[
-        PointScale | None,
-        option(INPUT, "SCALE", "Scale of points: image (pixels), 1, 100, 1000, qwen, gemini or molmo."),
-    ] = None
+    point_scale: PointScales = None
     first_index: Annotated[int | None, option(INPUT, "0|1", "Number of the first row and column.", min=0, max=1)] = None
     accept_signs: Annotated[
         bool, option(INPUT, None, "Only warn if answers were certainly misread.", "--accept-signs")
@@ -99,28 +99,32 @@ PolicyName = Annotated[
     Literal["standard", "paper"], option(SCORING, None, "Scoring policy: standard, or paper (published tables).")
 ]
 Bootstrap = Annotated[int, option(SCORING, "N", "Bootstrap resamples; 0 for no confidence intervals.", min=0)]
-Seed = Annotated[int, option(SCORING, "N", "Seed of the random numbers.", min=0)]
-Jobs = Annotated[int | None, option(ADVANCED, "N", "Parallel processes. Default: number of cores.", min=1)]
+Seed = Annotated[int, option(ADVANCED, "N", "Seed of the random numbers.", min=0)]
+Jobs = Annotated[int | None, option(ADVANCED, "N", "Parallel processes. Default: at most one per core.", min=1)]
 TableFormat = Annotated[Literal["json", "table", "markdown"], option(OUTPUT, "FORM", "table, markdown or json.")]
+TextFormat = Annotated[Literal["text", "json"], option(OUTPUT, "FORM", "text or json.")]
 Trials = Annotated[
     list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials, or folders with trials.csv, such as runs.")
 ]
 StimuliFile = Annotated[
     Path | None,
-    option(
-        INPUT,
-        "FILE",
-        "stimuli.csv or its folder (see `spotball gaze stimuli`). Default: the columns of the trials that "
-        "describe the photos.",
-    ),
+    option(INPUT, "FILE", "stimuli.csv of the photos, or its folder (see `spotball gaze stimuli`).", "--stimuli"),
 ]
+Photos = Annotated[
+    Path | None, option(INPUT, "DIR", "Folder of the photos. Default: the folder of the stimuli.", "--images")
+]
+OutFolder = Annotated[Path, option(OUTPUT, "DIR", "Folder to write.", "--out", "-o")]
+OutFile = Annotated[Path, option(OUTPUT, "FILE", "CSV file to write.", "--out", "-o")]
+Respondent = Annotated[
+    str | None, option(OUTPUT, "NAME", "Name of the respondent. Default: that of the model or file.", "--respondent")
+]
+Full = Annotated[bool, option(OUTPUT, None, "Print all results, not only a summary.", "--full")]
+DryRun = Annotated[bool, option(OUTPUT, None, "Show what would be sent; send nothing.", "--dry-run")]
 Host = Annotated[str, option("Server", "NAME", "Network address on which the server listens.")]
 Port = Annotated[int, option("Server", "N", "Port of the server; 0 selects a free port.", min=0, max=65535)]
 Quiet = Annotated[bool, option(ADVANCED, None, "Print only results and errors.", "--quiet", "-q")]
 Debug = Annotated[bool, option(ADVANCED, None, "Show the traceback of an error.", "--debug")]
-EngineOption = Annotated[
-    EngineName, option(ADVANCED, None, "Count responses in this process, or with Ray Data.", "--engine")
-]
+EngineOption = Annotated[EngineName, option(ADVANCED, None, "Use this process, or Ray Data.", "--engine")]
 RayAddress = Annotated[
     str | None,
     option(

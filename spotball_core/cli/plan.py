@@ -39,7 +39,7 @@ def plan(
         str | None,
         option("Input", "NAME", "Second respondent, or one of its prompts.", "--b"),
     ] = None,
-    sport: Annotated[str | None, option("Input", "NAME", "Use only images of this sport.")] = None,
+    sport: Annotated[str | None, option("Input", "NAME", "Use only this sport.")] = None,
     tables: Tables,
     effect: Annotated[
         str,
@@ -70,7 +70,7 @@ def plan(
     format: TableFormat = "table",
     out: Annotated[
         Path | None,
-        option("Output", "DIR", "Folder for a page with curves. Default: none.", "--out", "-o"),
+        option("Output", "DIR", "Folder for an HTML report. Default: none.", "--out", "-o"),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -10,7 +10,7 @@ import typer
 
 from spotball_core.cli.console import progress
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, Full, Quiet
 from spotball_core.service.safe_text import show
 
 _WIDEST = 120
@@ -32,7 +32,7 @@ def replicate(
     format: Annotated[
         ReplicationFormat, option("Output", "FORM", "table, markdown or json.")
     ] = ReplicationFormat.table,
-    full: Annotated[bool, option("Output", None, "Print every published value with its note.", "--full")] = False,
+    full: Full = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

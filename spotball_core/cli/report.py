@@ -16,6 +16,8 @@ from spotball_core.cli.options import (
     Bootstrap,
     Debug,
     ImageChoice,
+    Jobs,
+    OutFolder,
     Paths,
     PolicyName,
     Quiet,
@@ -24,7 +26,7 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError
 from spotball_core.service.parallel import BLAS, one_thread
 
 _TWO_RUNS = frozenset({"respondent", "sample", "image"})
@@ -47,7 +49,7 @@ class PresetName(StrEnum):
 def report(
     paths: Paths,
     *,
-    out: Annotated[Path, option("Output", "DIR", "Folder of the report to write.", "--out", "-o")],
+    out: OutFolder,
     tables: Tables,
     before: Annotated[
         list[Path],
@@ -58,16 +60,6 @@ def report(
             exists=True,
         ),
     ] = [],  # noqa: B006 # Typer copies it
-    before_scenes: Annotated[
-        Path | None,
-        option(
-            "Input",
-            "FILE",
-            "File of scenes for --before. Default: scenes.jsonl in the folder of --before, or the scenes of PATH.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -96,7 +88,7 @@ def report(
         list[PresetName],
         option("Output", "STYLE", "Also write figures in this style, paper or slides; can be repeated."),
     ] = [],  # noqa: B006 # Typer copies it
-    jobs: Annotated[int | None, option("Advanced", "N", "Parallel processes. Default: one per core.", min=1)] = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -122,10 +114,6 @@ def report(
     from spotball_core.scoring.score import load_counts
     from spotball_core.service.parallel import Workers, processors
 
-    if before_scenes and not before:
-        raise OptionError(
-            "needs --before. Add it, or remove --before-scenes", code="missing-option", field="--before-scenes"
-        )
     tell = teller(quiet)
     arguments = table_arguments(tables, tell)
     reading = read_options(arguments)
@@ -149,9 +137,7 @@ def report(
             raise
         earlier = None
         if before:
-            earlier_counts = read_earlier_run(
-                before, before_scenes, all_scenes, pool=tables.pool, strict=tables.strict, **reading
-            )
+            earlier_counts = read_earlier_run(before, all_scenes, pool=tables.pool, strict=tables.strict, **reading)
             earlier = Scoring(*earlier_counts, choices.model_copy(update={"reference": None}))
         write = partial(
             write_report,

@@ -10,6 +10,7 @@ from spotball_core.cli.options import (
     Bootstrap,
     Debug,
     EngineOption,
+    Full,
     ImageChoice,
     Paths,
     PolicyName,
@@ -51,9 +52,9 @@ def score(
     ceiling: Annotated[
         bool, option("Scoring", None, "Add the noise ceiling: split-half agreement between people.", "--ceiling")
     ] = False,
-    full: Annotated[bool, option("Output", None, "Print every metric of every sport.", "--full")] = False,
+    full: Full = False,
     metrics: Annotated[str | None, option("Output", "NAMES", "Print only these metrics, separated by commas.")] = None,
-    sport: Annotated[str | None, option("Output", "NAME", "Print every metric of this sport only.")] = None,
+    sport: Annotated[str | None, option("Output", "NAME", "Use only this sport.")] = None,
     format: FormatOption = None,
     out: Out = None,
     engine: EngineOption = "local",

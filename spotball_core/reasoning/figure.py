@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from spotball_core.errors import OptionError
 from spotball_core.pages.parts import PagePicture
-from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
-from spotball_core.plots.theme import INK, THEME, save_figure
+from spotball_core.plots.theme import INK, THEME
 from spotball_core.reasoning.records import Panel as Groups, ReasoningGroup, ReasoningReport
 from spotball_core.text.numbers import told
 from spotball_core.text.words import plural, shortened
@@ -18,18 +15,6 @@ NAME = "reasoning"
 _MARKERS = ("o", "^", "s", "v", "P", "X", "<", ">", "h")
 _ROOM = 22
 """Maximum number of characters of a sport's, a prompt's or a category's name."""
-
-
-def draw(report: ReasoningReport, path: str | Path) -> None:
-    """Write the figure as PNG, SVG or PDF, depending on the file's ending.
-
-    Raises:
-        OptionError: if the ending is not .png, .svg or .pdf, or if there are neither people nor models.
-    """
-    with plain_style():
-        figure = picture(report)
-        frame = FigureFrame(figure.title, (figure.caption, report.signature))
-        save_figure(figure.chart.draw(range(len(figure.chart.names)), frame), path)
 
 
 def picture(report: ReasoningReport) -> PagePicture:

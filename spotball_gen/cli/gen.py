@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet, Seed
+from spotball_core.cli.options import Debug, OutFolder, Quiet, Seed, TextFormat
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
 from spotball_gen.cli.review import apply_review, review
@@ -22,7 +22,7 @@ def export(
         Literal["imagefolder", "coco", "parquet"],
         option("Output", "FORM", "Export format: imagefolder, coco or parquet."),
     ],
-    out: Annotated[Path, option("Output", "FOLDER", "Folder to write; it must not exist.", "--out", "-o")],
+    out: OutFolder,
     with_ball: Annotated[
         bool, option("Output", None, "Export images with the ball, to train detectors (coco only).", "--with-ball")
     ] = False,
@@ -47,9 +47,8 @@ def check(
     permutations: Annotated[
         int, option("Test", "N", "Number of random permutations that estimate the chance level.", min=20)
     ] = 1000,
-    images: Annotated[int, option("Test", "N", "Use at most this many random images.", min=2)] = 2000,
     seed: Seed = 0,
-    format: Annotated[Literal["text", "json"], option("Output", None, "Format of the result.")] = "text",
+    format: TextFormat = "text",
     debug: Debug = False,
 ) -> None:
     """Test whether a simple classifier can find the inpainted cells (leak test).
@@ -66,7 +65,7 @@ def check(
     from spotball_gen.quality.leak import leak_test
     from spotball_gen.quality.leak_result import lines
 
-    leak = leak_test(dataset, seed=seed, permutations=permutations, most=images)
+    leak = leak_test(dataset, seed=seed, permutations=permutations)
     if format == "json":
         show(dumps(leak.record(), indent=1))
         return

@@ -9,7 +9,7 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, OutFolder, Quiet
 from spotball_core.text.words import plural
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def poses(
             "Model", "KIND", "Pose estimator: file, yolov8-pose-onnx, mediapipe, or one that a package adds.", "--with"
         ),
     ],
-    out: Annotated[Path, option("Output", "DIR", "Folder of the new dataset.", "--out", "-o")],
+    out: OutFolder,
     file: Annotated[
         Path | None,
         option("Model", "FILE", "Weights of the estimator, or the keypoints for `--with file`. Default: none."),

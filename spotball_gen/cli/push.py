@@ -10,7 +10,7 @@ import typer
 
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet
+from spotball_core.cli.options import Debug, DryRun, OutFolder, Quiet
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -24,9 +24,7 @@ def push(
         ),
     ],
     repo: Annotated[str, option("Output", "NAME", "Dataset repository on the Hub, such as me/my-balls.")],
-    dry_run: Annotated[
-        bool, option("Output", None, "List the files and their sizes; do not upload them.", "--dry-run")
-    ] = False,
+    dry_run: DryRun = False,
     private: Annotated[
         bool, option("Output", None, "Make the repository private if it is created.", "--private")
     ] = False,
@@ -65,7 +63,7 @@ def push(
 
 def pull(
     repo: Annotated[str, typer.Argument(metavar="NAME", help="Dataset repository on the Hub, such as me/my-balls.")],
-    out: Annotated[Path, option("Output", "DIR", "Folder to write; it must not exist.", "--out", "-o")],
+    out: OutFolder,
     revision: Annotated[
         str | None, option("Input", "NAME", "Branch, tag or commit to download. Default: the main branch.")
     ] = None,

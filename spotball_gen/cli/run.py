@@ -9,8 +9,7 @@ import typer
 
 from spotball_core.cli.console import progress, teller
 from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Quiet, RayAddress
-from spotball_core.counting.engines import EngineName
+from spotball_core.cli.options import Debug, EngineOption, Quiet, RayAddress
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -25,9 +24,9 @@ def run(
     config: Annotated[
         Path | None, typer.Argument(metavar="CONFIG.toml", help="Configuration file; omit it with --demo.")
     ] = None,
-    out: Annotated[Path | None, option("Output", "DATASET", "Folder of the dataset.", "--out", "-o")] = None,
+    out: Annotated[Path | None, option("Output", "DIR", "Folder to write.", "--out", "-o")] = None,
     demo: Annotated[
-        bool, option("Input", None, "Use a synthetic video of a match. Needs no network, GPU or weights.", "--demo")
+        bool, option("Input", None, "Use synthetic data. Needs no network, GPU or weights.", "--demo")
     ] = False,
     retry_failed: Annotated[bool, option("Input", None, "Retry items that failed before.", "--retry-failed")] = False,
     repaint: Annotated[
@@ -36,9 +35,7 @@ def run(
             "Input", None, "Inpaint the regions that reviewers marked; then review these images again.", "--repaint"
         ),
     ] = False,
-    engine: Annotated[
-        EngineName, option("Advanced", None, "Run the stages in this process, or with Ray Data.", "--engine")
-    ] = "local",
+    engine: EngineOption = "local",
     ray_address: RayAddress = None,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -29,7 +29,7 @@ def test_count_pools_duplicate_inputs_only_with_pool_and_keeps_the_old_file_afte
     folder = dataset(tmp_path / "set", KNOWN, m=ROWS)
     assert spotball("count", folder, "--out", tmp_path / "m.counts", "--quiet").stderr == ""
     before = (tmp_path / "m.counts").read_bytes()
-    both = ("count", tmp_path / "m.counts", folder, "--out", tmp_path / "two.counts", "--no-participants")
+    both = ("count", tmp_path / "m.counts", folder, "--out", tmp_path / "two.counts")
     refused = spotball(*both)
     assert (refused.returncode, {*codes(refused.stderr)}) == (2, {"duplicate"})
     twice = spotball(*both, "--pool")

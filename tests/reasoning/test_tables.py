@@ -7,12 +7,11 @@ import io
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from spotball_core.errors import InputError, OptionError
 from spotball_core.plots.dots import DotChart
 from spotball_core.reasoning import tables
-from spotball_core.reasoning.figure import draw, picture
+from spotball_core.reasoning.figure import picture
 from spotball_core.reasoning.records import ReasoningReport, read_reasoning
 from spotball_core.reasoning.templates import Templates
 from spotball_core.report.sections.reasoning import words
@@ -90,19 +89,10 @@ def test_figure_dots_show_published_shares_and_ticks_show_centered_shares(report
         assert touching(chart.draw([place])) == []
 
 
-def test_draw_writes_png_and_svg_and_rejects_other_formats_and_empty_reports(
-    report: ReasoningReport, tmp_path: Path
-) -> None:
-    draw(report, tmp_path / "figure.png")
-    draw(report, tmp_path / "figure.svg")
-    with Image.open(tmp_path / "figure.png") as image:
-        assert image.width > image.height
-    assert report.signature in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    with raises(OptionError, "unsupported-format"):
-        draw(report, tmp_path / "figure.gif")
+def test_figure_of_an_empty_report_is_an_error(report: ReasoningReport) -> None:
     nobody = report.model_copy(update={"panels": ()})
     with raises(OptionError, "no-data"):
-        draw(nobody, tmp_path / "nobody.png")
+        picture(nobody)
     assert words(nobody).pictures == ()
 
 

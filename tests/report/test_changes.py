@@ -510,15 +510,16 @@ def test_report_command_with_the_before_option_prints_and_writes_the_changes(
 
 
 @pytest.mark.slow
-def test_report_reads_the_before_files_with_the_later_scenes_unless_before_scenes_is_given(
+def test_report_reads_a_before_file_with_the_later_scenes_and_a_before_folder_with_its_own(
     folders: tuple[Path, Path], tmp_path: Path
 ) -> None:
     old, new = folders
-    moved = tmp_path / "scenes.jsonl"
-    write_scenes([scene("0", ball_cells=("D5",)), *images(20)[1:]], moved)
-    for options, n_images in (([], 20), (["--before-scenes", moved], 19)):
+    moved = tmp_path / "moved"
+    shutil.copytree(old, moved)
+    write_scenes([scene("0", ball_cells=("D5",)), *images(20)[1:]], moved / "scenes.jsonl")
+    for before, n_images in ((moved / "responses.csv", 20), (moved, 19)):
         out = tmp_path / str(n_images)
-        done = report(new, "--before", old / "responses.csv", *options, "--out", out, "--quiet")
+        done = report(new, "--before", before, "--out", out, "--quiet")
         assert (done.returncode, done.stderr) == (0, "")
         found = PageReport.model_validate_json((out / "report.json").read_text()).page.changes
         assert found is not None
@@ -540,7 +541,6 @@ def test_report_with_an_unusable_earlier_run_exits_with_status_2_and_writes_noth
         # The parser of the command line rejects this path.
         ([new, "--before", tmp_path / "nothing"], [], "nothing"),
         ([new, "--before", tmp_path / "other"], ["no-data"], ""),
-        ([new, "--before-scenes", old / "scenes.jsonl"], ["missing-option"], "--before-scenes: "),
     ):
         done = report(*arguments, "--out", tmp_path / "out")
         assert (done.returncode, codes(done.stderr)) == (2, code), arguments

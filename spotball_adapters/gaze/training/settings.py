@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
+from spotball_core.errors import InputError
+from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Record
+from spotball_core.service.toml_file import read_toml
 
 
 class Schedule(Record):
@@ -24,8 +28,30 @@ class Schedule(Record):
     rate: float = Field(default=1e-3, gt=0)
     last_rate: float = Field(default=1e-5, ge=0)
 
+    @model_validator(mode="after")
+    def _decreases(self) -> Self:
+        if self.last_rate > self.rate:
+            raise ValueError("expected a last_rate of at most rate")
+        return self
 
-class TrainingSettings(Record):
+
+class TrainingConfig(Record):
+    """The part of the settings that a file can change.
+
+    Attributes:
+        pictures: number of synthetic pictures per training set.
+        validation: number of synthetic validation pictures.
+        size: side length of a synthetic picture in pixels.
+        schedule: the training schedule.
+    """
+
+    pictures: int = Field(default=1000, ge=1)
+    validation: int = Field(default=400, ge=1)
+    size: int = Field(default=96, ge=32, le=1024)
+    schedule: Schedule = Schedule()
+
+
+class TrainingSettings(TrainingConfig):
     """The settings of an experiment, which determine its results.
 
     Attributes:
@@ -33,10 +59,6 @@ class TrainingSettings(Record):
         weights: SHA-256 of GazeLLE's checkpoint, or None for a network with random initial weights.
         backbone: folder or Hugging Face Hub name of GazeLLE's encoder, or None for the small network.
         data: `synthetic`, or the SHA-256 of a file of photo stimuli.
-        pictures: number of synthetic pictures per training set.
-        validation: number of synthetic validation pictures.
-        size: side length of a synthetic picture in pixels.
-        schedule: the training schedule.
         seeds: number of runs per set.
         seed: seed of the first run; the others use consecutive seeds. It also determines the synthetic pictures and the
             split of photos.
@@ -46,12 +68,16 @@ class TrainingSettings(Record):
     weights: str | None = None
     backbone: str | None = None
     data: str = "synthetic"
-    pictures: int = Field(default=1000, ge=1)
-    validation: int = Field(default=400, ge=1)
-    size: int = Field(default=96, ge=32, le=1024)
-    schedule: Schedule = Schedule()
     seeds: int = Field(default=5, ge=1)
     seed: int = Field(default=0, ge=0)
+
+
+def read_config(path: Path) -> TrainingConfig:
+    """Read settings from a TOML file. Raise InputError if it is missing or invalid."""
+    try:
+        return TrainingConfig.model_validate(read_toml(path, "settings of a training"))
+    except ValidationError as error:
+        raise InputError(problems_of_record(error, str(path), model=TrainingConfig, whole="file")) from error
 
 
 class Epoch(Record):

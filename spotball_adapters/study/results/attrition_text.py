@@ -122,5 +122,5 @@ def _are(n: int) -> str:
 def _foot(exclusion: Exclusion, faults: Sequence[str]) -> str:
     lines = [f"{rule}: {RULES[rule].description}" for rule in exclusion.rules] or ["no rule excludes participants"]
     if "fast" in exclusion.rules:
-        lines.append(f"--min-seconds: {exclusion.min_seconds:g}")
+        lines.append(f"min_seconds_per_image: {exclusion.min_seconds:g}")
     return "\n".join([*lines, *faults] if faults else [*lines, AGREES])

@@ -48,7 +48,7 @@ class Exclusion:
             raise OptionError(unknown_name("rule", unknown[0], RULES), code="unknown-name", field="--exclude")
         if "fast" in self.rules and self.min_seconds <= 0:
             raise OptionError(
-                "the rule `fast` needs a minimum time per image. Add --min-seconds SECONDS", code="missing-option"
+                "the rule `fast` needs a minimum time. Set min_seconds_per_image in study.toml", code="missing-option"
             )
 
     def reasons(self, person: Participation) -> tuple[str, ...]:
@@ -58,33 +58,23 @@ class Exclusion:
         )
 
 
-def exclusion_of(config: ExclusionConfig, *, rules: str | None = None, min_seconds: float | None = None) -> Exclusion:
-    """Return the exclusion rules of study.toml, changed by the options `rules` and `min_seconds`.
+def exclusion_of(config: ExclusionConfig, rules: str | None = None) -> Exclusion:
+    """Return the exclusion rules of study.toml, or those that are named.
 
     Args:
         config: the exclusion settings in study.toml.
         rules: comma-separated keys of `RULES` that replace the rules of study.toml; None to keep these.
-        min_seconds: minimum seconds per image, which replaces the minimum in study.toml; None to keep that minimum. If
-            `rules` is None, a value above 0 adds the rule `fast`.
 
     Raises:
-        OptionError: if a rule is unknown, if the rule `fast` is used but the minimum is 0, or if `min_seconds` is given
-            but `rules` does not contain `fast`.
+        OptionError: if a rule is unknown, or if the rule `fast` is used but study.toml has no minimum time.
 
     Examples:
-        >>> exclusion_of(ExclusionConfig(checks="all"), min_seconds=2.5).rules
+        >>> exclusion_of(ExclusionConfig(checks="all", min_seconds_per_image=2.5)).rules
         ('checks-all', 'fast')
     """
-    seconds = config.min_seconds_per_image if min_seconds is None else min_seconds
+    seconds = config.min_seconds_per_image
     if rules is not None:
-        names = tuple(name.strip() for name in rules.split(",") if name.strip())
-        if min_seconds is not None and "fast" not in names:
-            raise OptionError(
-                "--min-seconds has an effect only with the rule `fast`. Add `fast` to --exclude, or remove "
-                "--min-seconds",
-                code="conflicting-options",
-            )
-        return Exclusion(names, seconds)
+        return Exclusion(tuple(name.strip() for name in rules.split(",") if name.strip()), seconds)
     checks = {"any": ("checks",), "all": ("checks-all",), "none": ()}[config.checks]
     return Exclusion((*checks, *["fast"] * (seconds > 0), *["same-cell"] * config.same_cell, *config.also), seconds)
 
@@ -130,8 +120,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             _missed_a_check_with_every_click,
         ),
         "fast": Rule(
-            "participants with a median time per image below `--min-seconds` by the browser's clock, or a mean time "
-            "below it by the server's clock",
+            "participants with a median time per image below `min_seconds_per_image` by the browser's clock, or a mean "
+            "time below it by the server's clock",
             _fast,
         ),
         "same-cell": Rule("participants who gave the same answer to all test images", _same_cell),

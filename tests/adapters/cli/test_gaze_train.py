@@ -18,7 +18,13 @@ from tests.adapters.gaze.made import rows
 from tests.adapters.run_process import Done, check_error, good, here
 from tests.waiting import until
 
-SMALL = ("--size", "32", "--epochs", "2", "--batch", "16")
+SMALL = """\
+pictures = 32
+size = 32
+[schedule]
+epochs = 2
+batch = 16
+"""
 
 find = importlib.util.find_spec
 needs_torch = pytest.mark.skipif(find("torch") is None, reason="PyTorch, from the local extra, is not installed")
@@ -47,8 +53,8 @@ def test_gaze_train_on_synthetic_images_works_without_transformers_and_matplotli
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     hide(monkeypatch, "transformers", "matplotlib")
-    size = ("--size", "32", "--pictures", "16", "--epochs", "1", "--seeds", "1")
-    done = good("gaze", "train", "--out", tmp_path / "out", *size, "--jobs", "1")
+    small = config(tmp_path, "pictures = 16\nsize = 32\nschedule.epochs = 1\n")
+    done = good("gaze", "train", "--out", tmp_path / "out", *small, "--seeds", "1", "--jobs", "1")
     assert 'figures are not drawn: install the "report" extra' in done.stderr
     assert (tmp_path / "out/result.json").is_file()
     assert not (tmp_path / "out/figures").exists()
@@ -62,9 +68,16 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def config(folder: Path, text: str) -> tuple[str, Path]:
+    """Write a configuration; return the option that names it."""
+    path = folder / f"{len(text)}.toml"
+    path.write_text(text, encoding="utf-8")
+    return "--config", path
+
+
 def command(photos: Path, out: Path, *options: str | Path) -> list[str]:
     data = ("--stimuli", photos / "stimuli.csv", "--images", photos, "--faces", photos / "faces.csv")
-    return [*map(str, ("gaze", "train", "--out", out, *data, *SMALL, *options))]
+    return [*map(str, ("gaze", "train", "--out", out, *data, *config(photos, SMALL), *options))]
 
 
 def trained(photos: Path, out: Path, *options: str | Path) -> Done:
@@ -118,7 +131,8 @@ class TestPhotos:
     def test_gaze_train_with_other_settings_or_a_damaged_run_is_an_error(self, photos: Path, tmp_path: Path) -> None:
         trained(photos, tmp_path, "--seeds", "1")
         line = command(photos, tmp_path, "--seeds", "1")
-        check_error(here(*line, "--rate", "0.01"), "different-settings", "schedule")
+        other = config(tmp_path, SMALL + "rate = 0.01\n")
+        check_error(here(*line, *other), "different-settings", "schedule")
         path = tmp_path / "runs/photos-1/run.json"
         path.write_text("{", encoding="utf-8")
         check_error(here(*line), "wrong-folder", str(path))
@@ -127,10 +141,10 @@ class TestPhotos:
         ("options", "code", "value"),
         [
             ("--checkpoint x.pt", "missing-option", "--backbone"),
-            ("--stimuli x.csv", "missing-option", "--images"),
+            ("--stimuli x.csv", "unreadable-file", "x.csv"),
+            ("--images x", "missing-option", "--stimuli"),
+            ("--config x.toml", "missing-file", "x.toml"),
             ("--faces x.csv", "missing-option", "--stimuli"),
-            ("--rate 0", "invalid-option", "--rate"),
-            ("--rate 0.1 --last-rate 0.2", "invalid-option", "--last-rate"),
             ("--checkpoint nothing.pt --backbone b", "unreadable-file", "nothing.pt"),
         ],
     )
@@ -138,6 +152,13 @@ class TestPhotos:
         self, options: str, code: str, value: str, tmp_path: Path
     ) -> None:
         check_error(here("gaze", "train", "--out", tmp_path / "out", *options.split()), code, value)
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize(
+        ("text", "where"), [("schedule.rate = 0", "schedule.rate"), ("schedule.rate = 1e-6", "schedule")]
+    )
+    def test_gaze_train_with_invalid_settings_names_the_key(self, text: str, where: str, tmp_path: Path) -> None:
+        check_error(here("gaze", "train", "--out", tmp_path / "out", *config(tmp_path, text)), "invalid-value", where)
         assert not (tmp_path / "out").exists()
 
     def test_gaze_train_into_a_folder_with_other_files_is_an_error(self, photos: Path, tmp_path: Path) -> None:
@@ -191,8 +212,8 @@ def test_gaze_train_on_synthetic_images_writes_trials_that_gaze_analyze_reads(tm
     from spotball_adapters.gaze.training.results import TrainingReport
 
     out = tmp_path / "out"
-    small = ("--pictures", "32", "--seeds", "1", "--jobs", "2", "--format", "json")
-    done = good("gaze", "train", "--out", out, *SMALL, *small)
+    small = ("--seeds", "1", "--jobs", "2", "--format", "json")
+    done = good("gaze", "train", "--out", out, *config(tmp_path, SMALL), *small)
     report = TrainingReport.model_validate_json(done.stdout)
     assert json.loads(done.stdout) == json.loads((out / "result.json").read_text(encoding="utf-8"))
     found = rows(out / "trials.csv")

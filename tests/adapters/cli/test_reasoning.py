@@ -69,7 +69,7 @@ def data(tmp_path: Path) -> Path:
 
 def arguments(data: Path, url: str, *more: str | Path) -> list[str]:
     fixed = ["reasoning", str(data), "--embedder", "openai", "--model", "small", "--base-url", url]
-    return [*fixed, "--bootstrap", "50", "--labelings", "50", *map(str, more)]
+    return [*fixed, "--bootstrap", "50", *map(str, more)]
 
 
 def reasoning(data: Path, server: LoopbackServer, *more: str | Path) -> Done:
@@ -106,7 +106,6 @@ def test_reasoning_report_equals_the_analysis_of_embeddings_that_are_requested_o
         model="small",
         truncated=[one.cut for one in texts],
         bootstrap=50,
-        labelings=50,
     )
     assert found == json.loads(expected.model_dump_json())
     counts = found["texts"]
@@ -143,17 +142,14 @@ def test_reasoning_dry_run_reports_the_texts_to_embed_and_sends_nothing(data: Pa
 
 
 @pytest.mark.slow
-def test_reasoning_writes_csv_markdown_text_and_a_figure(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed: it comes with the report extra")
+def test_reasoning_writes_csv_markdown_and_text(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
     beginnings = {".csv": "panel,sport,respondent", ".md": "**Published method", ".txt": "Published method"}
     for ending, beginning in beginnings.items():
-        done = reasoning(data, server, "--out", tmp_path / f"out{ending}", "--figure", tmp_path / "shares.png")
+        done = reasoning(data, server, "--out", tmp_path / f"out{ending}")
         assert done.returncode == 0, said(done)
         text = (tmp_path / f"out{ending}").read_text(encoding="utf-8")
         assert text.startswith(beginning), text[:80]
         assert "spotball-reasoning|v:" in text
-        assert f"wrote {tmp_path / 'shares.png'}" in done.stderr
-    assert (tmp_path / "shares.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_reasoning_uses_templates_from_a_user_file(data: Path, server: LoopbackServer, tmp_path: Path) -> None:
@@ -216,7 +212,6 @@ class TestErrors:
         ("options", "code", "named"),
         [
             ("--task-type clustering", "unsupported-option", "--task-type: "),
-            ("--figure shares.gif", "unsupported-format", "--figure: "),
             ("--out report.pdf", "unsupported-format", "--out: "),
         ],
     )

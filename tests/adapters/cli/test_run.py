@@ -223,15 +223,6 @@ class TestRerun:
         assert (identity["extra_body"], identity["reasoning_effort"]) == ('{"top_k": 20}', '"low"')
         assert case.base(2, *options).returncode == 0
 
-    def test_rerun_accepts_another_number_of_samples_per_request(self, case: Case) -> None:
-        assert case.base(5, "--limit", "1", "--samples-per-request", "2").returncode == 0
-        assert sorted(seen.json.get("n", 1) for seen in case.server.seen) == [1, 2, 2]
-        assert case.base(9, "--limit", "1", "--samples-per-request", "3").returncode == 0
-        assert sorted(seen.json.get("n", 1) for seen in case.server.seen[3:]) == [1, 3]
-        assert set(case.replies) == expected(1, base=9)
-        dry = case.base(5, "--limit", "1", "--samples-per-request", "500", "--dry-run")
-        assert "up to 128 samples per request" in dry.stdout
-
     def test_rerun_with_changed_scenes_prompts_or_images_is_an_error(self, case: Case, tmp_path: Path) -> None:
         prompt, data = tmp_path / "mine.toml", dataset(tmp_path / "data", images=2)
         prompt.write_text(MINE)

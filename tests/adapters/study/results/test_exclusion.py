@@ -81,21 +81,15 @@ class TestOptions:
         config = ExclusionConfig(checks="all", min_seconds_per_image=2.5, same_cell=True)
         assert exclusion_of(config) == Exclusion(("checks-all", "fast", "same-cell"), 2.5)
         assert exclusion_of(config, rules="checks, fast") == Exclusion(("checks", "fast"), 2.5)
-        assert exclusion_of(config, rules="fast", min_seconds=4) == Exclusion(("fast",), 4)
         assert exclusion_of(config, rules="").rules == ()
         assert exclusion_of(ExclusionConfig(checks="none")).rules == ()
         # By default, only the rule of the paper ("checks") applies. A minimum time adds the rule "fast".
         assert exclusion_of(ExclusionConfig()).rules == ("checks",)
-        assert exclusion_of(ExclusionConfig(), min_seconds=3).rules == ("checks", "fast")
+        assert exclusion_of(ExclusionConfig(min_seconds_per_image=3)).rules == ("checks", "fast")
 
     @pytest.mark.parametrize(
-        ("rules", "seconds", "said"),
-        [
-            ("checks,sleepy", None, "unknown-name:--exclude"),
-            ("fast", None, "missing-option"),
-            ("checks", 3.0, "conflicting-options"),
-        ],
+        ("rules", "said"), [("checks,sleepy", "unknown-name:--exclude"), ("fast", "missing-option")]
     )
-    def test_invalid_exclusion_options_are_an_error(self, rules: str, seconds: float | None, said: str) -> None:
+    def test_invalid_exclusion_options_are_an_error(self, rules: str, said: str) -> None:
         with raises(OptionError, said):
-            exclusion_of(ExclusionConfig(), rules=rules, min_seconds=seconds)
+            exclusion_of(ExclusionConfig(), rules=rules)

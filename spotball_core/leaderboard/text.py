@@ -10,7 +10,7 @@ from spotball_core.leaderboard.entries import Entry
 from spotball_core.leaderboard.rankings import RankTable, has_value, value_of
 from spotball_core.leaderboard.ranks import Rank
 from spotball_core.service.safe_text import printable
-from spotball_core.text.numbers import interval, number
+from spotball_core.text.numbers import interval, number, quantity
 from spotball_core.text.words import listed, shortened
 
 UNIFORM = "uniform guessing"
@@ -30,8 +30,9 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The text of one row of a table."""
+    """The text of one row of a table; `place` is the entry's position in the ranking, None for uniform guessing."""
 
+    place: int | None
     name: str
     prompt: str
     source: str
@@ -63,6 +64,20 @@ def lines(ranking: RankTable, columns: list[MetricColumn]) -> list[Line]:
             _place_of_uniform(ranking, [place for place, _ in shown_lines], columns[0]), _uniform(ranking, columns)
         )
     return out
+
+
+def best(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
+    """Yield a sentence on the first entry by the first column's metric, if there are several ranked entries."""
+    places = ranking.ranks[columns[0].key] if columns else {}
+    if len(places) < 2:
+        return
+    column, first = columns[0], min(places, key=lambda place: places[place].rank)
+    entry, metric = ranking.entries[first], ranking.entries[first].metrics[column.key]
+    name = shortened(printable(f"{entry.respondent} {entry.prompt or ''}".rstrip()), _NAME)
+    value = quantity(metric.value or 0.0, column.unit)
+    known = places[first].interval
+    possible = f" Ranks {known[0]} to {known[1]} are possible." if known and known[1] > known[0] else ""
+    yield f"{name} is the best of {len(places)} {ranking.ranked}s: {column.title.lower()} {value}.{possible}"
 
 
 def remarks(ranking: RankTable, columns: list[MetricColumn]) -> Iterator[str]:
@@ -97,6 +112,7 @@ def rank_text(rank: Rank | None) -> str:
 def _line(ranking: RankTable, place: int, columns: list[MetricColumn]) -> Line:
     entry = ranking.entries[place]
     return Line(
+        place=place,
         name=shortened(printable(entry.respondent), _NAME) + _mark(ranking, entry),
         prompt=shortened(printable(entry.prompt or ""), _NAME),
         source=entry.sources[0] if entry.is_one_of_several else "",
@@ -129,7 +145,7 @@ def _uniform(ranking: RankTable, columns: list[MetricColumn]) -> Line:
         Score("–" if value is None else number(value, column.unit))
         for value, column in zip(known, columns, strict=True)
     )
-    return Line(UNIFORM, "", "", f"{ranking.n_images:,}", "", scores)
+    return Line(None, UNIFORM, "", "", f"{ranking.n_images:,}", "", scores)
 
 
 def _place_of_uniform(ranking: RankTable, order: list[int], column: MetricColumn) -> int:

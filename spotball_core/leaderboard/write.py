@@ -10,9 +10,10 @@ from spotball_core.errors import OptionError
 from spotball_core.leaderboard.columns import chosen
 from spotball_core.leaderboard.rankings import Leaderboard, RankTable, make_leaderboard
 from spotball_core.leaderboard.reports import SourceReport, read_reports
-from spotball_core.leaderboard.text import Line, Score, columns_of, head, lines, remarks
+from spotball_core.leaderboard.sparklines import sparklines
+from spotball_core.leaderboard.text import Line, best, columns_of, head, lines, remarks
 from spotball_core.pages.folder import check_installed, check_replaceable
-from spotball_core.pages.parts import Page, PageTable, Section, TableCell, TableRows, render_page
+from spotball_core.pages.parts import Page, PageTable, Section, Sparkline, TableCell, TableRows, render_page
 from spotball_core.service.files import replacing_folder
 from spotball_core.service.progress import OnProgress, ignore_progress
 from spotball_core.service.safe_text import csv_frame, printable
@@ -83,7 +84,8 @@ GENERATOR = "spotball leaderboard"
 """Start of the `generator` metadata in the page's HTML, which identifies a folder as a leaderboard."""
 
 CAPTION = (
-    "Brackets show the 95% confidence interval. Italics show the rank, and parentheses the ranks that are possible."
+    "Brackets and bars: 95% confidence intervals. Italics: the rank, with all possible ranks. Marks further right are "
+    "better, or more like people."
 )
 
 READING = (
@@ -137,7 +139,9 @@ def page(board: Leaderboard, keys: tuple[str, ...]) -> str:
         signature="",
         warnings=board.notes,
         dropped={},
-        respondents=sorted({printable(entry.respondent) for part in board.rankings for entry in part.entries}),
+        respondents=sorted(
+            {row.name for ranking in board.rankings for row in lines(ranking, columns_of(ranking, keys))}
+        ),
         about=(
             f"Written by `{GENERATOR}`, version {version()}.",
             "All metrics, with their ranks, are in leaderboard.csv and leaderboard.parquet.",
@@ -163,36 +167,42 @@ def _intro(board: Leaderboard) -> list[str]:
 def _ranking(ranking: RankTable, keys: tuple[str, ...]) -> Section:
     columns = columns_of(ranking, keys)
     shown_lines = lines(ranking, columns)
+    charts = [sparklines(ranking, column) for column in columns]
     with_source = any(line.source for line in shown_lines)
     names = ("Respondent", "Prompt", *(("Source",) if with_source else ()))
     heads = (*names, *map(head, columns), "Images", "Responses")
-    rows = tuple(_row(line, with_source) for line in shown_lines)
+    rows = tuple(_row(line, with_source, charts) for line in shown_lines)
     name = f"ranking-{ranking.number}"
     caption = f"Ranking {ranking.number}. {CAPTION}"
+    known = (line for column in reversed(charts) for chart in column.values() for line in chart.lines)
+    key = tuple({line.name: line for line in known}.values())
     return Section(
         name,
         f"{ranking.number}. {printable(ranking.title)}",
-        lead=tuple(remarks(ranking, columns)),
+        lead=(*best(ranking, columns), *remarks(ranking, columns)),
+        short=printable(ranking.title),
         missing=""
         if columns
         else "None of these entries has a value of the selected metrics. Select others with `--metrics`.",
-        tables=(PageTable(f"{name}-table", caption, heads, len(names), (TableRows("", rows),)),) if columns else (),
+        tables=(PageTable(f"{name}-table", caption, heads, len(names), (TableRows("", rows),), key=key),)
+        if columns
+        else (),
         signature=printable(ranking.signature),
     )
 
 
-def _row(line: Line, with_source: bool) -> tuple[TableCell, ...]:
+def _row(line: Line, with_source: bool, charts: Sequence[dict[int | None, Sparkline]]) -> tuple[TableCell, ...]:
     names = (line.name, line.prompt, *((line.source,) if with_source else ()))
     counts = (line.n_images, line.n_responses)
-    return (*map(TableCell, names), *map(_cell, line.scores), *map(TableCell, counts))
-
-
-def _cell(score: Score) -> TableCell:
-    return TableCell(score.value, score.interval, score.rank)
+    scores = (
+        TableCell(score.value, score.interval, score.rank, chart.get(line.place))
+        for score, chart in zip(line.scores, charts, strict=True)
+    )
+    return (*map(TableCell, names), *scores, *map(TableCell, counts))
 
 
 def _reading() -> Section:
-    return Section("reading", "How to read the ranks", lead=READING)
+    return Section("reading", "How to read the ranks", short="Ranks", details=READING)
 
 
 def _reports(reports: tuple[SourceReport, ...]) -> Section:

@@ -28,38 +28,40 @@
   const rowsOf = (body) => [...body.rows].filter((row) => !one("th.sport", row));
 
   // Each column's cells: a value may have an interval and more in cells of its own.
-  const columns = (row, spans) => {
+  // A cell with a small chart contains all three.
+  const columns = (row, heads) => {
     let start = 0;
-    return spans.map((span) => {
-      const cells = [...row.cells].slice(start, start + span);
-      start += span;
-      return cells.map((cell) => cell.textContent.trim());
+    return heads.map((head) => {
+      const cells = [...row.cells].slice(start, start + head.colSpan);
+      start += head.colSpan;
+      const parts = head.matches(".charts") ? ["span", "small", "i"].map((tag) => one(tag, cells[0])) : cells;
+      return parts.map((part) => part.textContent.trim());
     });
   };
 
-  const sortBy = (table, spans, place, head) => {
+  const sortBy = (table, heads, place, head) => {
     const sign = head.getAttribute("aria-sort") === "descending" ? 1 : -1;
     all("thead th", table).forEach((other) => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     for (const body of table.tBodies) {
-      const keyed = rowsOf(body).map((row) => [columns(row, spans)[place][0] || "", row]);
+      const keyed = rowsOf(body).map((row) => [columns(row, heads)[place][0] || "", row]);
       keyed.sort((a, b) => compare(a[0], b[0], sign));
       body.append(...keyed.map(([, row]) => row));
     }
   };
 
-  const content = (table, spans) => {
-    const heads = all("thead th", table).map((head) => head.dataset.name);
+  const content = (table, heads) => {
     const titled = [...table.tBodies].some((body) => one("th.sport", body));
-    const wide = heads.flatMap((head, i) =>
-      spans[i] === 1 ? [head] : [head, ...["95% interval", "more"].slice(0, spans[i] - 1).map((t) => `${head}: ${t}`)],
-    );
+    const wide = heads.flatMap((head) => {
+      const more = ["95% interval", "more"].slice(0, head.matches(".charts") ? 2 : head.colSpan - 1);
+      return [head.dataset.name, ...more.map((text) => `${head.dataset.name}: ${text}`)];
+    });
     const lines = [titled ? ["", ...wide] : wide];
     for (const body of table.tBodies) {
       const title = one("th.sport", body)?.textContent.trim() ?? "";
       for (const row of rowsOf(body)) {
         if (row.hidden) continue;
-        const cells = [...row.cells].map((cell) => cell.textContent.trim());
+        const cells = columns(row, heads).flat();
         lines.push(titled ? [title, ...cells] : cells);
       }
     }
@@ -105,11 +107,10 @@
   for (const region of all(".table")) {
     const table = one("table", region);
     const heads = all("thead th", table);
-    const spans = heads.map((head) => head.colSpan);
     heads.forEach((head, place) => {
       head.dataset.name = head.textContent.trim();
       const button = make("button", { type: "button", className: "sort" }, head.dataset.name);
-      button.addEventListener("click", () => sortBy(table, spans, place, head));
+      button.addEventListener("click", () => sortBy(table, heads, place, head));
       head.replaceChildren(button);
     });
     const filter = make("input", { type: "search", size: 14 });
@@ -120,7 +121,7 @@
     const tools = make("div", { className: "tools" }, labeled("Filter", filter), "Copy as");
     for (const [name, format] of [["CSV", asCsv], ["Markdown", asMarkdown], ["LaTeX", asLatex]]) {
       const button = make("button", { type: "button" }, name);
-      button.addEventListener("click", () => copy(format(content(table, spans)), button));
+      button.addEventListener("click", () => copy(format(content(table, heads)), button));
       tools.append(button);
     }
     region.before(tools);

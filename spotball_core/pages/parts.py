@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from spotball_core.grid import row_name
-from spotball_core.pages.dots import DotRows, dot_rows
+from spotball_core.pages.dots import DotRows, RowMark, dot_rows
 from spotball_core.plots import theme
 from spotball_core.plots.dots import DotChart
 from spotball_core.plots.inline import Inline
@@ -56,12 +56,28 @@ class PagePicture:
 
 
 @dataclass(frozen=True, slots=True)
+class Sparkline:
+    """A small chart in a table's cell.
+
+    Attributes:
+        mark: the value and its interval.
+        lines: the lines through all charts of the column.
+        is_beyond: whether the value is beyond the end of the axis, where an arrow shows it.
+    """
+
+    mark: RowMark
+    lines: tuple[RowMark, ...]
+    is_beyond: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableCell:
-    """A table's cell: a value, its interval in small type, and additional text in italics."""
+    """A table's cell: a value, its interval in small type, additional text in italics, and a small chart of them."""
 
     text: str
     small: str = ""
     slanted: str = ""
+    chart: Sparkline | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +99,7 @@ class PageTable:
         names: number of leading columns that name the row.
         groups: the rows, grouped under headings.
         fold: label of the control that unfolds the table; empty for a table that is open.
+        key: the lines through all small charts, with their names.
     """
 
     name: str
@@ -91,15 +108,28 @@ class PageTable:
     names: int
     groups: tuple[TableRows, ...]
     fold: str = ""
+    key: tuple[RowMark, ...] = ()
 
     @cached_property
     def spans(self) -> tuple[int, ...]:
-        """Number of HTML columns per head: one for values, and one each for intervals and additional text."""
-        rows = [row for group in self.groups for row in group.rows]
-        columns = [[row[place] for row in rows] for place in range(len(self.heads))]
+        """Number of HTML columns per head: one for values, and one each for intervals and additional text.
+
+        Columns with charts are one HTML column.
+        """
         return tuple(
-            1 + any(cell.small for cell in column) + any(cell.slanted for cell in column) for column in columns
+            1 if charts else 1 + any(cell.small for cell in column) + any(cell.slanted for cell in column)
+            for column, charts in zip(self._columns, self.charts, strict=True)
         )
+
+    @cached_property
+    def charts(self) -> tuple[bool, ...]:
+        """Whether each column has small charts."""
+        return tuple(any(cell.chart for cell in column) for column in self._columns)
+
+    @cached_property
+    def _columns(self) -> list[list[TableCell]]:
+        rows = [row for group in self.groups for row in group.rows]
+        return [[row[place] for row in rows] for place in range(len(self.heads))]
 
 
 @dataclass(frozen=True, slots=True)

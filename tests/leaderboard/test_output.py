@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from spotball_core.errors import OptionError
-from spotball_core.leaderboard.columns import DEFAULT, chosen
+from spotball_core.leaderboard.columns import DEFAULT, chosen, column
+from spotball_core.leaderboard.rankings import Leaderboard
+from spotball_core.leaderboard.sparklines import sparklines
 from spotball_core.leaderboard.write import COLUMNS, page, to_frame, write_table
 from spotball_core.schema import ScoreReport
 from tests.failures import raises
@@ -142,3 +144,59 @@ class TestHostileNames:
         assert len(read) == len(HOSTILE)
         assert not any((value or "").startswith(("=", "+", "@", "-")) for row in read for value in row.values())
         assert set(pl.read_parquet(tmp_path / "a.parquet")["respondent"]) == set(HOSTILE)
+
+
+class TestSparklines:
+    def at(self, board: Leaderboard, metric: str) -> dict[str, tuple[float | None, tuple[float, float] | None, bool]]:
+        ranking = board.rankings[0]
+        charts = sparklines(ranking, ranking.columns[metric])
+        return {chart.mark.name: (chart.mark.x, chart.mark.ends, chart.is_beyond) for chart in charts.values()}
+
+    def test_axis_goes_from_uniform_guessing_to_the_reference_with_higher_values_on_the_right(self) -> None:
+        scores = {"human": (0.24, (0.24, 0.24)), "a": (0.14, (0.09, 0.19))}
+        board = board_of(given(scores, kinds={"human": "human"}, reference="human"))
+        assert self.at(board, "accuracy") == {
+            "uniform guessing": (0, None, False),
+            "human": (100, (100, 100), False),
+            "a": (50, (25, 75), False),
+        }
+
+    def test_axis_is_reversed_if_lower_values_are_better(self) -> None:
+        board = board_of(given({"a": (0.02, (0.01, 0.04)), "b": (0.0, None)}, metric="euclidean_error"))
+        shown = self.at(board, "euclidean_error")
+        assert shown["a"] == (50, (0, 75), False)
+        assert shown["b"] == (100, None, False)
+        assert shown["uniform guessing"][0] == 0
+
+    def test_axis_is_reversed_if_the_reference_is_below_uniform_guessing(self) -> None:
+        scores = {"human": (0.0, None), "a": (0.01, None)}
+        board = board_of(given(scores, metric="near_player_rate", kinds={"human": "human"}, reference="human"))
+        assert {name: x for name, (x, _, _) in self.at(board, "near_player_rate").items()} == {
+            "uniform guessing": 0,
+            "human": 100,
+            "a": 75,
+        }
+
+    def test_baselines_beyond_the_values_of_others_are_at_the_end_of_the_axis(self) -> None:
+        scores = {"a": (0.24, (0.14, 0.24)), "oracle": (1.0, (0.2, 1.0)), "worst": (0.0, None)}
+        board = board_of(given(scores, kinds={"oracle": "baseline", "worst": "baseline"}))
+        shown = self.at(board, "accuracy")
+        assert (shown["a"], shown["oracle"], shown["worst"]) == (
+            (100, (50, 100), False),
+            (100, (80, 100), True),
+            (0, None, True),
+        )
+
+    def test_closeness_has_an_axis_from_0_to_1(self) -> None:
+        scores = {"human": (0.5, None), "a": (0.25, (0.0, 0.5))}
+        board = board_of(given(scores, metric="ceiling_score", kinds={"human": "human"}, reference="human"))
+        ranking = board.rankings[0]
+        charts = sparklines(ranking, column("ceiling_score", ranking.policy))
+        assert [(line.name, line.x) for line in charts[1].lines] == [("uniform guessing", 0), ("human", 100)]
+        assert (charts[1].mark.x, charts[1].mark.ends, None in charts) == (25, (0, 50), False)
+
+    def test_cells_have_charts_that_are_hidden_from_screen_readers(self, report: ScoreReport) -> None:
+        content = parsed(page(board_of(report), ("accuracy",)))
+        charts = [svg for cell in content.all("td") for svg in cell.all("svg")]
+        assert len(charts) == sum(len(ranking.entries) + 1 for ranking in board_of(report).rankings)
+        assert {svg.attributes["aria-hidden"] for svg in charts} == {"true"}

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
 from spotball_core.cli.options import (
     Debug,
     ImageChoice,
-    Paths,
     PolicyName,
     Quiet,
     Reference,
@@ -19,21 +20,20 @@ from spotball_core.cli.options import (
     Tables,
     with_groups,
 )
+from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
 
 
 @with_groups
 def plan(
-    paths: Paths,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="PILOT", help="Dataset folders or files of responses; with --observer, stimuli.csv."),
+    ] = None,
     *,
     a: Annotated[
         str | None,
-        option(
-            "Input",
-            "NAME",
-            "First respondent, or one of its prompts. Without --b, plan for two respondents like this one.",
-            "--a",
-        ),
+        option("Input", "NAME", "Respondent, or one of its prompts. Without --b, plan for two like it.", "--a"),
     ] = None,
     b: Annotated[
         str | None,
@@ -50,9 +50,7 @@ def plan(
     power: Annotated[float, option("Plan", "SHARE", "Probability of detecting the effect.")] = 0.8,
     tests: Annotated[
         int | None,
-        option(
-            "Plan", "N", "Number of tests to correct for. Default: the metrics that `spotball compare` tests.", min=1
-        ),
+        option("Plan", "N", "Number of tests to correct for. Default: those of `spotball compare`.", min=1),
     ] = None,
     price_answer: Annotated[
         float | None,
@@ -63,6 +61,17 @@ def plan(
         str | None,
         option("Plan", "NAMES", "Metrics, separated by commas. Default: those of the paper."),
     ] = None,
+    observer: Annotated[
+        str | None,
+        option(
+            "Gaze task",
+            "RULE",
+            "Simulated respondent: eye, head, compromise, coin, shift or guess, with parameters such as "
+            "compromise:weight=0.6,noise=0.3,lapse=0.02.",
+        ),
+    ] = None,
+    trials: Annotated[str, option("Gaze task", "N,...", "Numbers of trials per photo.")] = "16",
+    simulations: Annotated[int, option("Gaze task", "N", "Number of simulated respondents.", min=1)] = 20,
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
@@ -79,10 +88,21 @@ def plan(
 
     Example: `spotball plan pilot --a mine --b gemini --reference human --effect 5 --power 0.8`
 
-    Prints the smallest difference that the pilot detects, the number of images that the effect needs for several
-    numbers of answers, and how much each metric varies between images and between answers. With prices, prints the
-    cheapest design. With --out, writes DIR/report.html, DIR/report.json and DIR/figures/.
+    Prints the smallest difference that the pilot detects, the number of images that the effect needs, and how much
+    each metric varies between images and between answers. With prices, prints the cheapest design. With --observer,
+    simulates the gaze tests instead, and prints how often each test is positive.
     """
+    if observer is not None:
+        from spotball_core.cli.plan_observer import FLAG, plan_observer
+
+        given = {"a": a, "b": b, "sport": sport, "metrics": metrics, "out": out}
+        if extra := [f"--{name}" for name, value in given.items() if value is not None]:
+            raise OptionError(f"remove {', '.join(extra)}", code="conflicting-options", field=FLAG)
+        plan_observer(observer, paths or (), trials, simulations, seed=seed, format=format, quiet=quiet)
+        return
+    if not paths:
+        raise OptionError("name a pilot, or --observer for the gaze task", code="missing-option", field="PILOT")
+
     from spotball_core.cli.tables import amounts_of, table_arguments
     from spotball_core.dataset import load
     from spotball_core.planning.text import to_markdown, to_text

@@ -74,15 +74,15 @@ def test_analyze_applies_the_options_for_tests_hints_models_people_and_compariso
 @pytest.mark.parametrize(
     ("arguments", "code", "values"),
     [
+        (["analyze", "guess.csv", "--alpha", "0"], "invalid-option", ["--alpha: "]),
         (["analyze", "guess.csv", "--people", "nobody"], "unknown-name", ["'nobody'"]),
         (["analyze", "guess.csv", "--stimuli", "none.csv"], "missing-file", ["none.csv: file: "]),
         (["analyze", "guess.csv", "--hinted", "77"], "unknown-name", ["--hinted: ", "77"]),
         (["analyze", "guess.csv", "--images", "photos"], "missing-option", ["--images: ", "--out", "--stimuli"]),
         (["analyze", "guess.csv", "--only", "weights", "--out", "report"], "conflicting-options", ["--out"]),
-        (["power", "eye", "--alpha", "0"], "invalid-option", ["--alpha: "]),
     ],
 )
-def test_analyze_and_power_with_invalid_options_exit_with_status_2(
+def test_analyze_with_invalid_options_exit_with_status_2(
     folder: Path, arguments: list[str], code: str, values: list[str]
 ) -> None:
     done = spotball("gaze", *arguments, cwd=folder)
@@ -115,26 +115,6 @@ def test_analyze_of_an_invalid_file_or_into_a_folder_with_other_files_exits_with
     done = spotball("gaze", "analyze", bad)
     assert (done.returncode, codes(done.stderr)) == (2, ["invalid-value"])
     assert all(part in done.stderr for part in (f"{bad}:2: choice: ", "'z'", "x, y"))
-
-
-@pytest.mark.slow
-def test_power_reports_rates_for_each_number_of_prompts(folder: Path) -> None:
-    words = ("--stimuli", folder / "stimuli.csv", "--prompts", "1,2", "--simulations", "2", "--lapse", "0.2")
-    done = spotball("gaze", "power", "head", *words, "--format", "json", "--jobs", "1", "--quiet")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert [one["prompts"] for one in said["power"]] == [1, 2]
-    assert said["observer"]["lapse"] == 0.2
-    assert said["power"][1]["tests"]["2.3"]["yes"] == 2
-    assert said["signature"].startswith("spotball-gaze-power|")
-
-
-def test_power_prints_a_markdown_table(folder: Path) -> None:
-    words = ("--stimuli", folder / "stimuli.csv", "--prompts", "1", "--simulations", "1")
-    done = spotball("gaze", "power", "guess", *words, "--format", "markdown")
-    assert done.returncode == 0, done.stderr
-    assert "| 2.3 | Is accuracy higher if head and eyes point to the same object? |" in done.stdout
-    assert "Simulated respondent: cue guess" in done.stdout
 
 
 def test_analyze_accepts_a_file_with_several_respondents(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ COMMANDS = (
     "gaze analyze trials.csv --full",
     "gaze analyze trials.csv --only weights",
     "plan data --a center --b nearest-player --reference oracle --price-image 1",
-    "gaze power eye --simulations 2 --prompts 1,4",
+    "plan --observer eye --simulations 2 --trials 1,4",
     "schema",
     "demo --out demo",
     "count data --out counts.counts",

@@ -141,7 +141,7 @@ def test_command_without_its_extra_prints_one_error_line_and_exits_with_2(
         ("", "count demo --out all.counts", "all.counts"),
         ("", "baselines demo --name uniform --samples 2 --out responses-more.jsonl", "responses-more.jsonl"),
         ("", "schema scene --out scene.json", "scene.json"),
-        ("gaze", "gaze power head --prompts 1 --simulations 1", None),
+        ("gaze", "plan --observer head --trials 1 --simulations 1", None),
         ("speed", "score demo --reference oracle --bootstrap 0 --out quick.json", "quick.json"),
         ("report", "report demo --reference oracle --out page", "page/report.html"),
         ("adapters", "run demo --provider baseline --model center --prompt base --out asked", "asked/run.sqlite"),

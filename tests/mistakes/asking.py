@@ -114,10 +114,10 @@ no trials | gaze analyze trials.csv
     missing-file | found no such file | trials.csv | Check the path
 a level above 1 | gaze analyze trials.csv --alpha 5
     invalid-option | found 5 | --alpha | such as 0.05
-an unknown observer | gaze power compromize --simulations 1
-    unknown-name | unknown observer 'compromize' | OBSERVER | Did you mean 'compromise'?
-numbers of prompts in words | gaze power eye --prompts many
-    invalid-option | found 'many' | --prompts | such as 1,4,16
+an unknown observer | plan --observer compromize --simulations 1
+    unknown-name | unknown observer 'compromize' | --observer | Did you mean 'compromise'?
+numbers of trials in words | plan --observer eye --trials many
+    invalid-option | found 'many' | --trials | such as 1,4,16
 an unknown gaze prompt | gaze ask s.csv --provider observer --model eye --out new --prompt mian
     unknown-name | unknown prompt 'mian' | --prompt | Did you mean 'main'? | file s.csv @stimuli
 an unknown view | gaze ask s.csv --provider observer --model eye --out new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ import pytest
 
 from spotball_core.dataset import load
 from spotball_core.errors import OptionError
+from spotball_core.gaze.data.stimuli import write_stimuli
+from spotball_core.gaze.power.observers import Observer, factorial_design
+from spotball_core.gaze.power.simulate import power
 from spotball_core.planning.plan import Goal, plan
 from spotball_core.planning.record import Plan
 from spotball_core.planning.text import to_markdown, to_text
@@ -199,3 +203,35 @@ def test_plan_command_prints_json_and_writes_a_page(pilot: Path, tmp_path: Path)
 def test_plan_command_rejects_effects_that_are_not_numbers(pilot: Path, effect: str) -> None:
     done = spotball("plan", pilot, "--effect", effect)
     assert (done.returncode, codes(done.stderr)) == (2, ["invalid-option"])
+
+
+def test_plan_of_the_gaze_tests_has_the_rates_of_the_simulation(tmp_path: Path) -> None:
+    photos = [one for one in factorial_design() if len(one.objects) > 2 and one.proximity == 1][:90]
+    write_stimuli(photos, tmp_path / "stimuli.csv")
+    words = ("--trials", "1,2", "--simulations", "2", "--seed", "3", "--format", "json", "--quiet")
+    done = spotball("plan", tmp_path, "--observer", "head:lapse=0.2,noise=0.1", *words)
+    assert done.returncode == 0, done.stderr
+    said, observer = json.loads(done.stdout), Observer("head", lapse=0.2, noise=0.1)
+    assert said["observer"] == asdict(observer)
+    for number, one in zip((1, 2), said["power"], strict=True):
+        known = power(observer, photos, simulations=2, prompts=number, seed=3)
+        assert one == {"prompts": number, **known.model_dump(mode="json")}
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((), "missing-option"),
+        (("--observer", "ear"), "unknown-name"),
+        (("--observer", "eye:size=1"), "unknown-name"),
+        (("--observer", "eye:0.2"), "invalid-option"),
+        (("--observer", "eye:lapse=2"), "invalid-option"),
+        (("--observer", "eye", "--trials", "few"), "invalid-option"),
+        (("--observer", "eye", "--trials", "0"), "invalid-option"),
+        (("--observer", "eye", "--a", "mine"), "conflicting-options"),
+        (("one.csv", "two.csv", "--observer", "eye"), "conflicting-options"),
+    ],
+)
+def test_plan_command_rejects_unusable_options_of_the_gaze_task(words: tuple[str, ...], code: str) -> None:
+    done = spotball("plan", *words, "--quiet")
+    assert (done.returncode, codes(done.stderr), done.stdout) == (2, [code], "")

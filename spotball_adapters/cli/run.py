@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,6 +55,10 @@ def run(
         str | None,
         option(LIMITS, "RULE", "Stop as soon as this holds, such as 'ci(accuracy) < 3' (±3 points)."),
     ] = None,
+    adaptive: Annotated[
+        str | None,
+        option(LIMITS, "METRIC", "Ask more often where answers differ most; --samples is then the mean."),
+    ] = None,
     sampling: Sampling,
     respondent: Respondent = None,
     format: FileFormat = "jsonl",
@@ -65,12 +71,13 @@ def run(
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
 
-    RUN becomes a dataset for `spotball score`. To resume, run the same command again: completed requests are not
-    repeated. You can add samples, prompts and images, but no other changes. Set the API key in the environment
-    (OPENAI_API_KEY). Exit status 1 if replies are missing.
+    RUN becomes a dataset for `spotball score`. To resume, repeat the command: completed requests are not repeated. You
+    can add samples, prompts and images, but no other changes. Set the API key in the environment (OPENAI_API_KEY). Exit
+    status 1 if replies are missing.
     """
     from spotball_adapters.prompts.prompt import BUILT_IN
     from spotball_adapters.providers.protocol import Access, find
+    from spotball_adapters.runs.adaptive import Rounds, adaptive_metric
     from spotball_adapters.runs.job import SceneJob
     from spotball_adapters.runs.responses import export
     from spotball_adapters.runs.until import Until, ask_until, shuffled
@@ -99,7 +106,9 @@ def run(
     check_api(server.api, named.provider)
     out = run_folder(out, named.respondent)
 
-    def ask(items: tuple[Scene, ...]) -> RunResult[tuple[ParsedReplies, Path | None]]:
+    def ask(
+        items: tuple[Scene, ...], by_image: Mapping[tuple[str, str], int] = MappingProxyType({})
+    ) -> RunResult[tuple[ParsedReplies, Path | None]]:
         model_provider = find(named.provider, access)
         model_provider.check(named.settings)
         job = SceneJob(
@@ -111,6 +120,7 @@ def run(
             named.respondent,
             dataset=dataset,
             scenes=scenes,
+            by_image=by_image,
         )
         return ask_all(
             *(job, out, limits.options(), lambda store: export(store, scenes, out, format, policy)),
@@ -119,15 +129,21 @@ def run(
             quiet=quiet,
         )
 
-    if until is None:
-        ended = ask(selected)
-        finish(ended, run_end(ended), quiet=quiet)
-    else:
+    lines: list[str] = []
+    if adaptive is not None:
+        if until is not None:
+            raise OptionError("found --until as well. Remove one", code="conflicting-options", field="--adaptive")
+        metric, ((_, samples), *_) = adaptive_metric(adaptive, len(named.prompts)), named.prompts
+        rounds = Rounds(metric, selected, samples)
+        ended, lines = (ask(selected), lines) if dry_run else rounds.ask(lambda by_image: ask(selected, by_image))
+    elif until is not None:
         rule = Until.parsed(until, selected)
         ended, lines = ask_until(rule, shuffled(selected), ask, batch=limits.concurrency, whole=dry_run)
-        finish(ended, run_end(ended), quiet=quiet)
-        for line in lines:
-            show(line)
+    else:
+        ended = ask(selected)
+    finish(ended, run_end(ended), quiet=quiet)
+    for line in lines:
+        show(line)
 
 
 @dataclass(frozen=True)

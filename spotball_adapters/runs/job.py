@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 from urllib.parse import urlsplit, urlunsplit
@@ -133,13 +133,21 @@ class SceneJob(RunJob[Scene]):
     Attributes:
         dataset: the dataset's folder.
         scenes: all scenes of the dataset, including those that the run does not ask about.
+        by_image: numbers of samples of some images, see `SamplePlan`.
     """
 
     dataset: Path = field(kw_only=True)
     scenes: tuple[Scene, ...] = field(kw_only=True)
+    by_image: Mapping[tuple[str, str], int] = field(kw_only=True, default_factory=dict)
 
     kept_file: ClassVar[str] = SCENES
     without_pictures: ClassVar[tuple[str, ...]] = ("baseline",)
+
+    def plan(
+        self, done: Mapping[tuple[str, str, str, int], int], skipped: Collection[tuple[str, str, str]] = ()
+    ) -> SamplePlan[Scene]:
+        """Return the samples that are neither stored nor skipped, with the numbers of `by_image`."""
+        return replace(super().plan(done, skipped), by_image=self.by_image)
 
     def pictures(self, cache: Path | None) -> ScenePictures | None:
         """Return the images with their grids, or None if the provider does not use images."""

@@ -6,7 +6,7 @@ If a run stops early, all images therefore have about the same number of samples
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Generic, Protocol, TypeVar
 
@@ -96,6 +96,7 @@ class SamplePlan(Generic[ItemT]):
         prompts: each prompt with its number of samples.
         done: the stored samples.
         skipped: combinations to skip, as (sport, image, prompt).
+        by_image: numbers of samples of some images, by (sport, image), instead of the prompts' numbers.
 
     Raises:
         OptionError: if there are no prompts, if two prompts have the same name, or if a prompt has no samples.
@@ -105,6 +106,7 @@ class SamplePlan(Generic[ItemT]):
     prompts: tuple[tuple[PromptOf[ItemT], int], ...]
     done: Done
     skipped: Collection[tuple[str, str, str]] = ()
+    by_image: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [prompt.name for prompt, _ in self.prompts]
@@ -122,13 +124,14 @@ class SamplePlan(Generic[ItemT]):
 
         Samples are numbered from 1. Each round is computed only when the iteration reaches it.
         """
-        rounds = -(-max(samples for _, samples in self.prompts) // at_once)
+        most = max([*(samples for _, samples in self.prompts), *self.by_image.values()])
+        rounds = -(-most // at_once)
         for number in range(rounds):
             for prompt, samples in self.prompts:
                 for scene in self.scenes:
                     if (*scene.key, prompt.name) in self.skipped:
                         continue
-                    step, numbers = len(prompt.questions), range(1, samples + 1)
+                    step, numbers = len(prompt.questions), range(1, self.by_image.get(scene.key, samples) + 1)
                     untouched = not self.done.get((*scene.key, prompt.name, step))
                     left = numbers if untouched else self.missing(scene, prompt, step, numbers)
                     if chunk := left[number * at_once : (number + 1) * at_once]:

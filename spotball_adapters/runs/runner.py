@@ -6,7 +6,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol
 
 from spotball_adapters.providers.protocol import (
@@ -92,6 +92,11 @@ class RunTally:
     def tokens(self) -> int:
         """Return the sum of input and output tokens."""
         return self.input_tokens + self.output_tokens
+
+    def __add__(self, later: RunTally) -> RunTally:
+        """Return the counts of two steps of a session together, with the messages of the later one."""
+        names = ("total", "done", "lost", "requests", "faults", "input_tokens", "output_tokens")
+        return replace(later, **{name: getattr(self, name) + getattr(later, name) for name in names})
 
 
 class StormError(SpotballError):

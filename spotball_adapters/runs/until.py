@@ -178,7 +178,7 @@ def ask_until(
     while True:
         n = len(scenes) if whole else min(max(n + batch, math.ceil(GROWTH * n)), len(scenes))
         ended = ask(scenes[:n])
-        tally = _sum(tally, ended.tally)
+        tally = tally + ended.tally
         ended = replace(ended, tally=tally)
         if ended.left or ended.why or ended.error:
             return ended, []
@@ -186,9 +186,3 @@ def ask_until(
         is_met = rule.is_met(precisions)
         if is_met or n == len(scenes):
             return ended, [*map(rule.line, precisions), rule.end(n, is_met=is_met)]
-
-
-def _sum(first: RunTally, second: RunTally) -> RunTally:
-    """Return the counts of two steps of a session together."""
-    names = ("total", "done", "lost", "requests", "faults", "input_tokens", "output_tokens")
-    return replace(second, **{name: getattr(first, name) + getattr(second, name) for name in names})

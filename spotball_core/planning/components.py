@@ -44,8 +44,7 @@ class Answered:
         answers: each image's number of answers.
         first: estimates of the coefficient of 1 / k in the variance of each image's value; NaN if it is unknown.
         second: estimates of the coefficient of 1 / k^2; 0 for means of answers.
-        scores: the score of an answer with each cell, shape (n_images, n_cells); None if the metric is not a mean.
-        blank: the score of an unparsed answer; NaN where unparsed answers are excluded.
+        scores: the scores of answers, see `answer_scores`; None if the metric is not a mean.
     """
 
     values: FloatArray
@@ -53,7 +52,6 @@ class Answered:
     first: FloatArray
     second: FloatArray
     scores: FloatArray | None = None
-    blank: FloatArray | None = None
 
     @property
     def step(self) -> float:
@@ -78,22 +76,32 @@ class Answered:
 def answered(estimator: Estimator, metric: Metric, generator: np.random.Generator) -> Answered:
     """Return the values of a metric for a respondent's images, and the variance that the answers cause."""
     statistic = estimator.own(metric)
-    values, answers = pseudo_values(statistic), np.where(statistic.enters, statistic.answered, np.nan)
-    mass, unparsed = estimator.answers.mass, estimator.answers.unparsed
-    if metric.over != "pool" and not metric.is_matched and not metric.by_size:
-        scores, blank = _scores(estimator, metric)
-        full = np.concatenate([mass, unparsed[:, None]], axis=1)
-        every = np.concatenate([scores, blank[:, None]], axis=1)
-        counted = np.where(np.isfinite(every), full, 0.0)
-        means, variances = moments(np.nan_to_num(every), counted)
-        own = ratio(statistic.sums[:, 0].astype(float), statistic.sums[:, 1].astype(float))
-        if np.nanmax(np.abs(means - own), initial=0.0, where=statistic.enters) < _ROUNDING * max(
-            1, np.nanmax(np.abs(own))
-        ):
-            return Answered(
-                np.where(statistic.enters, means, np.nan), answers, variances, np.zeros_like(answers), scores, blank
-            )
-    return Answered(values, answers, *_halved(estimator, metric, generator))
+    answers = np.where(statistic.enters, statistic.answered, np.nan)
+    scores = answer_scores(estimator, metric)
+    if scores is None:
+        return Answered(pseudo_values(statistic), answers, *_halved(estimator, metric, generator))
+    means, variances = moments(*scored(scores, estimator.answers.mass, estimator.answers.unparsed))
+    return Answered(np.where(statistic.enters, means, np.nan), answers, variances, np.zeros_like(answers), scores)
+
+
+def answer_scores(estimator: Estimator, metric: Metric) -> FloatArray | None:
+    """Return the score of an answer with each cell, and last of an unparsed answer, shape (n_images, n_cells + 1).
+
+    Scores are NaN for answers that the metric excludes. The result is None if the metric is not a mean of scores.
+    """
+    if metric.over == "pool" or metric.is_matched or metric.by_size:
+        return None
+    scores, statistic = _scores(estimator, metric), estimator.own(metric)
+    means, _ = moments(*scored(scores, estimator.answers.mass, estimator.answers.unparsed))
+    own = _values(statistic)
+    error = np.nanmax(np.abs(means - own), initial=0.0, where=statistic.enters)
+    return scores if error < _ROUNDING * max(1, np.nanmax(np.abs(own), initial=0.0)) else None
+
+
+def scored(scores: FloatArray, mass: FloatArray, unparsed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return scores without NaN, and how often each was given: shape (..., n_images, n_cells + 1)."""
+    counts = np.concatenate([mass, unparsed[..., None]], axis=-1)
+    return np.nan_to_num(scores), np.where(np.isfinite(scores), counts, 0.0)
 
 
 def pseudo_values(statistic: Statistic) -> FloatArray:
@@ -122,16 +130,16 @@ def moments(scores: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatAr
     return means, np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan)
 
 
-def _scores(estimator: Estimator, metric: Metric) -> tuple[FloatArray, FloatArray]:
-    """Return the metric's value of each image for one answer with each cell, and for an unparsed answer."""
+def _scores(estimator: Estimator, metric: Metric) -> FloatArray:
+    """Return the metric's value of each image for one answer with each cell, and last for an unparsed answer."""
     n_images, n_cells = estimator.answers.mass.shape
-    scores, none = np.empty((n_images, n_cells)), np.zeros(n_images)
+    scores, none = np.empty((n_images, n_cells + 1)), np.zeros(n_images)
     for cell in range(n_cells):
         mass = np.zeros((n_images, n_cells))
         mass[:, cell] = 1.0
         scores[:, cell] = _values(estimator.statistic(metric, mass, none))
-    blank = _values(estimator.statistic(metric, np.zeros((n_images, n_cells)), none + 1))
-    return scores, blank
+    scores[:, n_cells] = _values(estimator.statistic(metric, np.zeros((n_images, n_cells)), none + 1))
+    return scores
 
 
 def _values(statistic: Statistic) -> FloatArray:

@@ -11,7 +11,7 @@ from spotball_core.comparison.matched import Matched, matched
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
-from spotball_core.planning.components import Answered, answered, crossed
+from spotball_core.planning.components import Answered, answered, crossed, scored
 from spotball_core.planning.design import ANSWERS, Cheapest, Paired, Spread, cheapest, paired
 from spotball_core.planning.record import Components, Design, MetricPlan, Plan
 from spotball_core.random import generator_for
@@ -336,10 +336,8 @@ class _Planner:
 
 def _between_rows(own: Answered, mass: FloatArray, unparsed: FloatArray) -> float | None:
     """Return the variance between participants or prompts, the first axis of their answers; None if it is unknown."""
-    if own.scores is None or own.blank is None:
+    if own.scores is None:
         return None
-    scores = np.concatenate([own.scores, own.blank[:, None]], axis=1)
-    counts = np.where(np.isfinite(scores), np.concatenate([mass, unparsed[..., None]], axis=-1), 0.0)
-    scores = np.nan_to_num(scores)
+    scores, counts = scored(own.scores, mass, unparsed)
     variance, _, _ = crossed((counts * scores).sum(axis=-1), counts.sum(axis=-1), float((counts * scores**2).sum()))
     return max(variance, 0.0) if np.isfinite(variance) else None

@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 comma := ,
 space := $(subst ,, )
 
-.PHONY: demo test test-all test-latest fuzz test-install test-lowest lint docs schemas lock audit licenses dist sbom \
+.PHONY: demo test test-all test-latest fuzz test-install test-lowest lint lint-types lint-docs lint-text lint-style docs schemas lock audit licenses dist sbom \
 	check-release bench mutation clean
 
 demo: $(VENV)/.demo
@@ -61,12 +61,21 @@ test-lowest: $(VENV)-lowest/.done
 		$(LOWEST_TESTS)
 
 lint: $(VENV)/.dev
+	+$(MAKE) --no-print-directory --jobs $(JOBS) --output-sync lint-types lint-docs lint-text lint-style
+
+lint-types:
+	MYPY_NUM_WORKERS=$(JOBS) $(BIN)/mypy
+
+lint-docs:
+	$(BIN)/python scripts/docs_types.py
+
+lint-text:
+	$(BIN)/python scripts/check_text.py
+
+lint-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPY_NUM_WORKERS=$(JOBS) $(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python scripts/docs_types.py
-	$(BIN)/python scripts/check_text.py
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict

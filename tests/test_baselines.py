@@ -338,6 +338,7 @@ class TestSocial:
         assert after[3] == pytest.approx(before[3], abs=1e-9)
         assert after[4] != pytest.approx(before[4], abs=1e-6)
 
+    @pytest.mark.slow
     def test_social_baseline_is_closest_of_three_baselines_to_synthetic_people_who_use_body_cues(self) -> None:
         scenes = synthetic_poses([one for one in synthetic_scenes(90) if one.sport == "synthetic-soccer"])
         people = cue_responses(scenes, {"people": {"location": 1.0, "feet": 0.8, "head": 0.8}}, samples=200)

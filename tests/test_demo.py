@@ -36,6 +36,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return folder, spotball("demo", "--out", folder, "--bootstrap", "30")
 
 
+@pytest.mark.slow
 def test_demo_writes_the_documented_files_and_prints_the_report_and_the_next_commands(done: Done) -> None:
     folder, ran = done
     assert ran.returncode == 0, ran.stderr

@@ -281,14 +281,19 @@ def test_replication_page_has_a_table_row_for_each_cause_of_a_replication_mismat
     assert [name for name in causes if f"\n| {name} | " not in page] == []
 
 
-def test_readme_python_code_prints_the_values_in_its_comments_and_analyzes_a_dataset(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    printing, analyzing = blocks("python")
+def test_readme_python_code_prints_the_values_in_its_comments(capsys: pytest.CaptureFixture[str]) -> None:
+    printing, _ = blocks("python")
     exec(compile(printing, "README.md", "exec"), {})
     lines = [line for line in printing.splitlines() if line.startswith("print(")]
     assert capsys.readouterr().out.splitlines() == [line.split("# ")[1] for line in lines]
+
+
+@pytest.mark.slow
+def test_readme_python_code_analyzes_a_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, analyzing = blocks("python")
     scenes = synthetic_scenes(30)
     rows = baseline_responses(scenes, ["center", "nearest-player", "prior"], samples=2)
     simulated = {"nearest-player": "simulated-people", "prior": "simulated-model"}

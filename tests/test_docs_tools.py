@@ -162,6 +162,7 @@ class TestNotebooks:
         assert linked
         assert [link for link in linked if not (file.parent / link).is_file()] == []
 
+    @pytest.mark.slow
     def test_build_fails_for_a_notebook_with_an_error_a_warning_nan_or_without_figure_and_text(
         self, tmp_path: Path
     ) -> None:
@@ -213,6 +214,7 @@ class TestNotebooks:
 
 
 class TestArchitecture:
+    @pytest.mark.slow
     def test_architecture_picture_shows_every_layer_of_the_import_contracts(self) -> None:
         drawn = re.findall(r'<span title="([^"]+)">(\w+)</span>', architecture.picture())
         names = [name for layers in architecture.layers().values() for layer in layers for name in layer]
@@ -228,6 +230,7 @@ class TestArchitecture:
         assert text.count("\n| `") == sum(file.name != "__init__.py" for file in modules)
         assert all(architecture.first_line(file).endswith((".", "?", ".)")) for file in modules)
 
+    @pytest.mark.slow
     def test_import_linter_fails_if_a_module_imports_from_a_higher_layer(self, tmp_path: Path) -> None:
         """Check that `make lint` fails if a module imports from a higher layer."""
         shutil.copytree(ROOT / "spotball_gen", tmp_path / "spotball_gen", ignore=shutil.ignore_patterns("__pycache__"))

@@ -173,7 +173,9 @@ def planted(place: Path, what: str, file: str = f"data/images/{NAMES[1]}.png") -
 
 
 @pytest.mark.parametrize("command", LOOKING)
-@pytest.mark.parametrize("what", FILES)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=[] if what in ("link out", "FIFO") else [pytest.mark.slow]) for what in FILES]
+)
 def test_command_that_reads_images_fails_if_an_image_is_not_a_file_in_the_dataset(
     place: Path, command: str, what: str
 ) -> None:

@@ -72,10 +72,11 @@ class TestMethods:
         ("choices", "words"),
         [
             ({}, ()),
-            ({"cluster": "participant"}, ("--cluster", "participant")),
-            ({"ceiling": True}, ("--ceiling",)),
-            ({"policy": "paper", "by": ["respondent"]}, ("--policy", "paper", "--by", "respondent")),
-            ({"images": "all", "wasserstein_unit": "cell"}, ("--images", "all", "--wasserstein-unit", "cell")),
+            ({"cluster": "participant", "ceiling": True}, ("--cluster", "participant", "--ceiling")),
+            (
+                {"policy": "paper", "by": ["respondent"], "images": "all", "wasserstein_unit": "cell"},
+                ("--policy", "paper", "--by", "respondent", "--images", "all", "--wasserstein-unit", "cell"),
+            ),
         ],
     )
     def test_dataset_score_equals_the_score_command_and_the_score_function(
@@ -104,6 +105,7 @@ class TestMethods:
         assert len(ceilings) == 3
         assert data.ceiling(splits=3, **CHOICES).ceilings[0].splits == 3
 
+    @pytest.mark.slow
     def test_dataset_report_equals_the_report_command_and_thresholds_and_mixture_equal_the_report(
         self, data: Dataset, folder: Path, tmp_path: Path
     ) -> None:
@@ -206,6 +208,7 @@ class TestInputs:
         counts, scenes = load_counts(folder, None, participants=False)
         assert load(counts, scenes).score(bootstrap=0) == score(folder, bootstrap=0)
 
+    @pytest.mark.slow
     def test_dataset_report_shows_rationales_from_a_file_with_renamed_columns(self, tmp_path: Path) -> None:
         rows = [*answers(0, 2, respondent="people", kind="human"), *answers(1, 2, reasoning="It is on the left.")]
         renamed = [{"id" if key == "image" else key: value for key, value in row.items()} for row in rows]

@@ -80,6 +80,7 @@ def test_metric_registry_is_read_only_and_has_no_metrics_of_a_package_that_is_no
         METRICS["accuracy"] = METRICS["wasserstein"]  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_registered_metrics_in_score_score_arrays_and_accumulator_equal_plain_loops(everywhere: Any) -> None:
     for respondent in ("gpt", "llama"):
         assert everywhere["score"][respondent] == pytest.approx(by_plain_loops(respondent), rel=1e-12)

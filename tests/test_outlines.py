@@ -69,6 +69,7 @@ class TestForms:
             assert polygons_of(outline) == (tuple(map(tuple, TRIANGLE)),)
         assert len(polygons_of([TRIANGLE, [[0, 0], [4, 0], [4, 4], [0, 4]]])) == 2
 
+    @pytest.mark.slow
     @given(masks)
     def test_polygons_of_a_coco_mask_cover_its_pixels_exactly(self, mask: NDArray[np.bool_]) -> None:
         counts, size = run_lengths(mask), list(mask.shape)
@@ -132,6 +133,7 @@ class TestGeometry:
         np.testing.assert_allclose(outline_distances([[rectangle]], GRID)[0], GRID.box_distances(box), atol=1e-9)
         np.testing.assert_allclose(outline_shares([[rectangle]], GRID)[0], GRID.box_shares(box), atol=1e-9)
 
+    @pytest.mark.slow
     @given(masks)
     def test_outline_shares_and_distances_equal_those_counted_in_the_pixel_mask(self, mask: NDArray[np.bool_]) -> None:
         if not mask.any():

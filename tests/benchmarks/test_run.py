@@ -68,6 +68,7 @@ def test_run_returns_all_figures_and_the_time_or_the_figures_measured_before_a_f
         assert one.figures
 
 
+@pytest.mark.slow
 def test_main_runs_all_benchmarks_and_reports_failures_on_the_page(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -460,6 +460,7 @@ class TestCommands:
         strict = spotball("score", folder, "--bootstrap", "0", "--strict")
         assert (strict.returncode, strict.stdout, strict.stderr) == (2, "", f"error: {warning} [invalid-value]\n")
 
+    @pytest.mark.slow
     def test_count_compare_and_report_commands_show_warnings_and_fail_with_strict(
         self, folder: Path, tmp_path: Path
     ) -> None:

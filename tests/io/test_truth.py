@@ -424,6 +424,7 @@ def test_scenes_of_a_repeated_scene_or_a_single_record_raises_input_error() -> N
     assert problems({"image": "1", "cell": "D5"})[0].file == "truth"
 
 
+@pytest.mark.slow
 def test_scenes_of_many_rows_takes_linear_time_and_stops_after_ten_thousand_problems() -> None:
     named = problems([{"image": n, "cell": "Z9"} for n in range(20_000)])
     assert [problem.count for problem in named] == [10_001]

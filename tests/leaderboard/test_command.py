@@ -138,7 +138,7 @@ def test_killed_leaderboard_command_leaves_the_complete_old_or_new_folder(tmp_pa
 @pytest.mark.real
 def test_leaderboard_of_the_published_soccer_data_has_the_published_scores(real_release: Path, tmp_path: Path) -> None:
     import_release(real_release).write(tmp_path / "dataset")
-    report = score(tmp_path / "dataset", reference="human", bootstrap=200, ceiling=True)
+    report = score(tmp_path / "dataset", reference="human", bootstrap=20, ceiling=True)
     write(report, tmp_path / "reports/all.json")
     write_leaderboard([tmp_path / "reports"], tmp_path / "out")
     frame = pl.read_parquet(tmp_path / "out/leaderboard.parquet")

@@ -147,6 +147,7 @@ def test_ranks_lie_in_their_intervals_and_do_not_depend_on_the_order_of_entries(
     assert ranks(entries[::-1], goal)[::-1] == given_ranks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_rank_intervals_contain_all_true_ranks_in_95_percent_of_benchmarks(correlation: float) -> None:
     """Simulate entries, some of them equal, on the same images. A benchmark with any wrong interval counts as wrong."""

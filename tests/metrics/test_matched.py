@@ -70,6 +70,7 @@ def test_matched_metrics_of_probabilities_equal_the_corresponding_unmatched_metr
     assert abs(few - wasserstein(p, q).mean()) < 0.5 * abs(wasserstein(p, sampled(rng, q, 20)).mean() - few) + 5
 
 
+@pytest.mark.slow
 def test_matched_scores_top_k_accuracy_and_wasserstein_1d_do_not_depend_on_the_number_of_responses() -> None:
     rng = np.random.default_rng(2)
     shares = np.tile(crowd(rng, 50), (20, 1))

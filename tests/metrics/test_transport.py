@@ -491,6 +491,7 @@ def test_wasserstein_of_few_pairs_uses_the_solver_of_pot_even_after_larger_calls
     assert wasserstein(p, q) == pytest.approx(plain(p, q, STANDARD), rel=1e-11)
 
 
+@pytest.mark.slow
 def test_solver_of_pot_alone_equals_pot_which_can_be_imported_later() -> None:
     code = (
         "import sys, numpy as np\n"

@@ -68,6 +68,7 @@ def test_one_answer_to_some_images_uses_the_mean_noise_of_the_others() -> None:
     assert found.noise == pytest.approx([0.25, 0.5])
 
 
+@pytest.mark.slow
 def test_components_are_unbiased_with_unequal_numbers_of_answers_and_unequal_noise() -> None:
     rng, found = np.random.default_rng(0), []
     for _ in range(3000):

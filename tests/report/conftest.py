@@ -12,6 +12,7 @@ from spotball_core.report.numbers.analyze import analyze
 from spotball_core.report.numbers.records import PageReport
 from spotball_core.report.view import PageView
 from tests.report.study import scoring_of, write_study
+from tests.sharing import shared_folder
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,10 @@ def view(study: Path) -> PageView:
 
 
 @pytest.fixture(scope="session")
-def written(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    out = tmp_path_factory.mktemp("out") / "report"
-    return Written(study, out, write_report(scoring_of(study), out, image_folders=[study]))
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    def write(folder: Path) -> None:
+        write_report(scoring_of(write_study(folder / "study")), folder / "out/report", image_folders=[folder / "study"])
+
+    folder = shared_folder(tmp_path_factory, "written", write)
+    report = PageReport.model_validate_json((folder / "out/report/report.json").read_bytes())
+    return Written(folder / "study", folder / "out/report", report)

@@ -117,13 +117,11 @@ def test_report_with_the_figures_option_writes_figures_of_the_paper_and_slides_p
     assert "poster" in done.stderr
 
 
-def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(
-    written: Written, tmp_path: Path
-) -> None:
+def test_report_with_unusable_arguments_exits_with_status_2_and_writes_nothing(study: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for arguments, code, named in (
-        ([written.study, "--out", tmp_path], "output-exists", "--out: "),
-        ([written.study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown-name", "'nobody'"),
+        ([study, "--out", tmp_path], "output-exists", "--out: "),
+        ([study, "--out", tmp_path / "out", "--reference", "nobody"], "unknown-name", "'nobody'"),
         ([tmp_path / "nothing", "--out", tmp_path / "out"], "missing-file", f"{tmp_path / 'nothing'}: "),
     ):
         done = spotball("report", *arguments)

@@ -144,6 +144,7 @@ def _search(**options: Any) -> Any:
     return sklearn, search, images, truth, np.where(np.arange(60) % 5 == 0, 4.0, 1.0)
 
 
+@pytest.mark.slow
 def test_scorers_work_in_a_grid_search_with_two_processes_or_several_metrics() -> None:
     _, search, images, truth, _ = _search(scoring=scorer("euclidean_error"), n_jobs=2)
     search.fit(images, truth)

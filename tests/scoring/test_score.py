@@ -184,7 +184,11 @@ def name_of(group: GroupScore, by: Sequence[str]) -> tuple[str, ...]:
 
 
 CASES = [
-    {"policy": policy, "reference": reference, "images": images, "by": by}
+    pytest.param(
+        {"policy": policy, "reference": reference, "images": images, "by": by},
+        id=f"{policy}-{reference}-{images}-{by}",
+        marks=[pytest.mark.slow] if policy == "paper" and images else [],
+    )
     for policy in ("standard", "paper")
     for reference in (None, "human", "gpt")
     for images in (None, "all", "shared")
@@ -199,7 +203,7 @@ def plain_metrics(group: GroupScore) -> list[tuple[str, MetricValue]]:
 
 
 class TestEveryMetric:
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
+    @pytest.mark.parametrize("case", CASES)
     def test_score_matches_plain_loops_for_every_metric(self, case: dict[str, Any]) -> None:
         rng = random.Random(str(case))
         known = made_scenes(rng)
@@ -347,6 +351,7 @@ class TestIntervals:
                 interval = bootstrap_interval(found.value, values, without_each, bounds=bounds)
                 assert found.ci95 == pytest.approx(interval, rel=1e-6, abs=1e-6), key
 
+    @pytest.mark.slow
     def test_interval_over_participants_matches_scoring_each_resample_with_plain_loops(self) -> None:
         rng = random.Random(8)
         known = made_scenes(rng)

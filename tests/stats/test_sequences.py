@@ -39,6 +39,7 @@ def test_interval_contains_the_candidates_whose_capital_stayed_below_the_limit()
                 assert not low + 0.0015 < m < high - 0.0015
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "mean"), [("accuracy", 0.1), ("uniform", 0.5), ("rare", 0.02)])
 def test_sequence_misses_the_mean_at_any_time_in_at_most_5_percent(kind: str, mean: float) -> None:
     rng, missed, runs = np.random.default_rng(0), 0, 300

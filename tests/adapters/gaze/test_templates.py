@@ -95,6 +95,7 @@ def test_match_of_a_reply_that_only_repeats_the_prompt_chooses_no_option(name: s
         assert match(asked, OBJECTS).choice is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "times", "end"),
     [

@@ -52,6 +52,7 @@ def metadata_of(hub: FakeHub, repo: str = REPO) -> dict[str, Any]:
 
 
 class TestDatasets:
+    @pytest.mark.slow
     def test_push_resumes_after_interruption_and_pull_keeps_every_byte(
         self, hub: FakeHub, answered: Path, tmp_path: Path
     ) -> None:

@@ -274,6 +274,7 @@ class TestExchanged:
         assert len(drawn) == 6
         assert min(drawn.values()) > 60
 
+    @pytest.mark.slow
     def test_against_decoys_keeps_its_significance_level_for_correlated_images(self) -> None:
         # Cells look the same in all images of a video, and the ball remains in a cell for some images. If balls were
         # exchanged independently, the test would fail for a fifth of these datasets.

@@ -25,6 +25,7 @@ class TestFills:
         assert max(one.features["noise"] for one in found) < -0.3
         assert min(one.percentile for one in found) > 0.95
 
+    @pytest.mark.slow
     def test_judge_percentile_of_an_unchanged_region_is_uniformly_distributed(self) -> None:
         found = [judge(textured(seed), disk(*place(seed), 11), seed=seed, placements=100) for seed in range(60)]
         assert stats.kstest([one.percentile for one in found], "uniform").pvalue > 0.01

@@ -179,6 +179,7 @@ def test_second_repaint_changes_nothing_until_a_new_region_is_marked(reviewed: P
     assert (note["regions"], note["repainted"]) == ([list(REGION), [10.0, 10.0, 20.0, 20.0]], 2)
 
 
+@pytest.mark.slow
 def test_interrupted_repaint_keeps_dataset_and_is_finished_by_the_next_run(
     reviewed: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ class TestPublished:
     The release contains no clicks on checks.
     """
 
+    @pytest.mark.slow
     def test_published_clicks_are_exported_byte_for_byte_and_replicate_the_same_figures(
         self, published: Path, real_release: Path, tmp_path: Path
     ) -> None:

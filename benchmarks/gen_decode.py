@@ -31,8 +31,8 @@ import numpy as np
 from measure import figure, in_turn
 
 from spotball_core.grid import Grid
-from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.match import LOOKS, Play, Shot
+from spotball_gen.demo.video import Painter
 from spotball_gen.items.item import Item, VideoSource
 from spotball_gen.items.stage import Context, Device, Outcome, StageSettings
 from spotball_gen.pipeline.config import GenerationPlan, RunSettings, StageChoice

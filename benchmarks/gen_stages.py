@@ -26,14 +26,14 @@ from measure import figure
 from results import here_and_now
 
 from spotball_core.grid import Grid
-from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.match import LOOKS, Play, Shot
-from spotball_gen.items.duplicates import Seen
+from spotball_gen.demo.video import Painter
 from spotball_gen.items.frames import digest
 from spotball_gen.items.item import Box, Item, VideoSource
 from spotball_gen.items.pictures import PictureFile
 from spotball_gen.items.stage import ORDER, Context, Device, Outcome, StageSettings
 from spotball_gen.pipeline.config import DEFAULT_KINDS, find
+from spotball_gen.pipeline.engines.taking import Seen
 from spotball_gen.pipeline.ledger import FRAMES, Ledger, TakenFrame, Video
 
 OUT = Path(__file__).parents[1] / "docs/assets/gen-stages.json"

@@ -19,7 +19,7 @@ from spotball_core.counting.counts import Counts
 from spotball_core.counting.responses import read_counts
 from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.cues.explanation import ImageSums, explain_cues
-from spotball_core.cues.held_out import BITS, folds_of
+from spotball_core.cues.group_fit import BITS, folds_of
 from spotball_core.cues.logit import RIDGE, ChoiceData, fit_logit, held_out_likelihood, log_probabilities
 from spotball_core.schema import ScorePolicy
 from spotball_core.scoring.groups import Group, Scoring

@@ -33,7 +33,7 @@ CACHES = {
     "spotball_core/service/parallel.py:_read": "a worker process's file, which does not change",
     "spotball_adapters/study/server/security.py:network": "a function of a string",
     "spotball_adapters/gaze/judge.py:judge_prompt": "a file of the package",
-    "spotball_adapters/gaze/mentions.py:_known_names": "a function of strings",
+    "spotball_adapters/gaze/templates.py:_known_names": "a function of strings",
     "spotball_adapters/gaze/prompts.py:built_in": "a file of the package",
     "spotball_gen/pipeline/engines/ray_work.py:_reader": "a worker process's reader, a function of the packed job",
     "spotball_gen/pipeline/engines/ray_work.py:stretch": "a worker process's stages, a function of the packed job",

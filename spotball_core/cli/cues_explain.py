@@ -54,7 +54,7 @@ def explain(
         bool, option("Scoring", None, "Test whether guesses follow gaze when rationales mention gaze.", "--stated")
     ] = False,
     jobs: Jobs = None,
-    format: TextFormat | None = None,
+    format: TextFormat = None,
     out: Out = None,
     maps: Annotated[
         Path | None, option("Output", "DIR", "Folder for one PNG file per photo that shows the photo with its cues.")

@@ -102,7 +102,10 @@ Bootstrap = Annotated[int, option(SCORING, "N", "Bootstrap resamples; 0 for no c
 Seed = Annotated[int, option(ADVANCED, "N", "Seed of the random numbers.", min=0)]
 Jobs = Annotated[int | None, option(ADVANCED, "N", "Parallel processes. Default: at most one per core.", min=1)]
 TableFormat = Annotated[Literal["json", "table", "markdown"], option(OUTPUT, "FORM", "table, markdown or json.")]
-TextFormat = Annotated[Literal["text", "json"], option(OUTPUT, "FORM", "text or json.")]
+TextFormat = Annotated[
+    Literal["text", "json"] | None,
+    option(OUTPUT, "FORM", "text or json. Default: from the extension of --out; otherwise text."),
+]
 Trials = Annotated[
     list[Path], typer.Argument(metavar="TRIALS", help="CSV files of trials, or folders with trials.csv, such as runs.")
 ]

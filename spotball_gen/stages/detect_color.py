@@ -77,7 +77,7 @@ class Color:
         >>> import tempfile
         >>> from pathlib import Path
         >>> from spotball_core.grid import Grid
-        >>> from spotball_gen.demo.draw import Painter
+        >>> from spotball_gen.demo.video import Painter
         >>> from spotball_gen.demo.match import Play, Shot
         >>> from spotball_gen.items.item import VideoSource
         >>> from spotball_gen.items.pictures import PictureFile

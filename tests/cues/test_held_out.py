@@ -10,8 +10,7 @@ import pytest
 
 from spotball_core import Grid
 from spotball_core.cues.explanation import ImageSums
-from spotball_core.cues.group_fit import explainable_gain
-from spotball_core.cues.held_out import FOLDS, LEAVE_ONE_OUT, SubsetGains, folds_of, subset_gains
+from spotball_core.cues.group_fit import FOLDS, LEAVE_ONE_OUT, SubsetGains, explainable_gain, folds_of, subset_gains
 from spotball_core.cues.logit import held_out_likelihood
 from spotball_core.errors import OptionError
 from tests.conftest import THOROUGH

@@ -25,8 +25,7 @@ from spotball_adapters.study.server.wire import read_event
 from spotball_adapters.study.setup.assignment import choose_list, seed_of
 from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.simulation.behavior import Action, Behavior, Population, clicks_on, draw_participants
-from spotball_adapters.study.simulation.browser import VIEWPORT, EventSequence, SimulatedClock
-from spotball_adapters.study.simulation.pilot import START
+from spotball_adapters.study.simulation.pilot import START, VIEWPORT, EventSequence, SimulatedClock
 from spotball_adapters.study.store import (
     Identity,
     Participant,

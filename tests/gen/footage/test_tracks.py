@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from spotball_gen.footage.tracks import Floats, MotionModel, Track, link
+from spotball_gen.stages.track_kalman import Floats, MotionModel, Track, link
 
 MODEL = MotionModel(speed=224, acceleration=1280, error=4)
 TIMES = [number / 4 - 1 for number in range(9)]

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
 from spotball_gen.imaging.masks import composite
-from spotball_gen.models.inpainting import CELL, LEAST, ModelView
+from spotball_gen.stages.inpaint_stable_diffusion import CELL, LEAST, ModelView
 
 
 @st.composite

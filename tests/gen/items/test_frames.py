@@ -18,10 +18,10 @@ from PIL import Image
 from spotball_core.grid import Grid
 from spotball_gen.demo.match import Shot
 from spotball_gen.demo.video import write_match
-from spotball_gen.items.duplicates import Seen
 from spotball_gen.items.frames import Mark, VideoError, VideoFrame, digest
 from spotball_gen.items.pictures import PictureFile, quick_png
 from spotball_gen.items.stage import Context
+from spotball_gen.pipeline.engines.taking import Seen
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings
 from tests.failures import raises
 from tests.gen.videos import number_of, numbered, source_of, textured, write_video

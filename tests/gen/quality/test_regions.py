@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from spotball_gen.items.item import Box
-from spotball_gen.quality.regions import FEATURES, changed_outside, judge
+from spotball_gen.stages.check_artifacts import FEATURES, changed_outside, judge
 from tests.gen.quality.pictures import disk, filled, textured
 
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.match import LOOKS, Play, Shot
+from spotball_gen.demo.video import Painter
 from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.inpaint_telea import Telea, TeleaSettings, with_grain
 from spotball_gen.stages.plausibility_rules import measured

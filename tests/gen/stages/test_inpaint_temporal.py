@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from spotball_gen.demo.draw import Painter
 from spotball_gen.demo.match import LOOKS, Play, Shot
-from spotball_gen.demo.video import write_match
+from spotball_gen.demo.video import Painter, write_match
 from spotball_gen.footage.video_file import resized
 from spotball_gen.items.item import Box, Item
 from spotball_gen.stages.frames_pyav import PyAV, PyAVSettings

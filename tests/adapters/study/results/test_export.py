@@ -110,7 +110,7 @@ def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Pa
         ("x.csv", ("--respondent", " "), "invalid-option:--respondent"),
         ("x", ("--respondent", "us", "--format", "release"), "conflicting-options:--respondent"),
         ("x.xlsx", (), "unsupported-format"),
-        ("x.csv", ("--exclude", "same-cell"), "no-data"),
+        ("x.csv", ("--exclude", "clock"), "no-data"),
     ],
 )
 def test_export_with_wrong_options_is_an_error(

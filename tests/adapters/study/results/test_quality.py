@@ -12,8 +12,14 @@ from hypothesis import given as over, strategies as st
 
 from spotball_adapters.study.results.exclusion import RULES, Exclusion
 from spotball_adapters.study.results.explanations import duplicated, is_low_quality
-from spotball_adapters.study.results.participations import GivenAnswer, Quality
-from spotball_adapters.study.results.patterns import FEWEST, Places, pattern_share, repeated_share
+from spotball_adapters.study.results.participations import (
+    FEWEST,
+    GivenAnswer,
+    Places,
+    Quality,
+    pattern_share,
+    repeated_share,
+)
 from tests.adapters.study.stored import given, person
 
 cells = st.tuples(st.integers(1, 6), st.integers(1, 10))

@@ -11,8 +11,14 @@ import pytest
 
 from spotball_adapters.study.server.serve import in_background, opened
 from spotball_adapters.study.simulation.behavior import Action, Population
-from spotball_adapters.study.simulation.browser import EventSequence, SimulatedBrowser, SimulatedClock, SimulationError
-from spotball_adapters.study.simulation.pilot import START as SIMULATED_START, simulate_pilot
+from spotball_adapters.study.simulation.pilot import (
+    START as SIMULATED_START,
+    EventSequence,
+    SimulatedBrowser,
+    SimulatedClock,
+    SimulationError,
+    simulate_pilot,
+)
 from spotball_adapters.study.store import reading
 from spotball_core.errors import InputError, OptionError
 from spotball_core.random import generator_for

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 from scipy.stats import chisquare
 
 from spotball_adapters.study.setup.assignment import choose_list, draw_trials, seed_of
-from spotball_adapters.study.setup.choice_lists import dealt, lists_of_stimuli
 from spotball_adapters.study.setup.config import ListConfig
+from spotball_adapters.study.setup.init import dealt, lists_of_stimuli
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.gaze.power.observers import factorial_design
 

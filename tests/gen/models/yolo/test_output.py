@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from spotball_core.errors import OptionError
 from spotball_gen.items.item import Box, Label, Sport
-from spotball_gen.models.yolo.keypoints import is_pose_output, read_people
 from spotball_gen.models.yolo.letterbox import Letterbox
 from spotball_gen.models.yolo.onnx_file import wanted_classes
 from spotball_gen.models.yolo.output import places_left, read_boxes
+from spotball_gen.poses.yolov8_onnx import is_pose_output, read_people
 from tests.failures import raises
 from tests.gen.models.yolo import plain
 

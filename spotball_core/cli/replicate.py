@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from spotball_core.cli.console import progress
-from spotball_core.cli.help import option
-from spotball_core.cli.options import Debug, Full, Quiet
+from spotball_core.cli.options import Debug, Full, Quiet, TableFormat
 from spotball_core.service.safe_text import show
 
 _WIDEST = 120
-
-
-class ReplicationFormat(StrEnum):
-    """Output formats of a replication."""
-
-    table = "table"
-    json = "json"
-    markdown = "markdown"
 
 
 def replicate(
@@ -29,9 +19,7 @@ def replicate(
         Path,
         typer.Argument(metavar="DIR", help="Folder of the published Spot the Ball release, or its subfolder `data`."),
     ],
-    format: Annotated[
-        ReplicationFormat, option("Output", "FORM", "table, markdown or json.")
-    ] = ReplicationFormat.table,
+    format: TableFormat = "table",
     full: Full = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -51,9 +39,9 @@ def replicate(
 
     with progress("groups of values checked", quiet=quiet) as on_progress:
         result = replication.replicate(folder, on_progress=on_progress)
-    if format is ReplicationFormat.json:
+    if format == "json":
         show(result.model_dump_json(indent=1))
-    elif format is ReplicationFormat.markdown:
+    elif format == "markdown":
         show(text.to_markdown(result), end="")
     elif not full:
         show(to_summary(result, to_terminal=True), end="", styled=True)

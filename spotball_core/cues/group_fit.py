@@ -1,4 +1,4 @@
-"""Fit models of the guesses of one group: with all cues, with subsets of the cues, with mirrored keypoints, and held out."""
+"""Fit models of the guesses of one group: with all cues, subsets of them, mirrored keypoints, and held-out images."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from spotball_core.replication import alignment, center, ground_truth, images, players, runs, task, thresholds
+from spotball_core.replication import alignment, ground_truth, images, players, scores, thresholds
 from spotball_core.replication.material import Material
 from spotball_core.replication.record import ReplicatedFigure, Replication
 from spotball_core.service.progress import OnProgress, counted, ignore_progress
@@ -13,14 +13,14 @@ from spotball_core.service.progress import OnProgress, counted, ignore_progress
 Check = Callable[[Material], Iterator[ReplicatedFigure]]
 
 CHECKS: tuple[Check, ...] = (
-    runs.check,
+    scores.check_numbers,
     images.check,
     ground_truth.check,
-    task.check_errors,
-    task.check_accuracy,
+    scores.check_errors,
+    scores.check_accuracy,
     players.check,
     alignment.check,
-    center.check,
+    scores.check_center,
     thresholds.check,
 )
 """The functions that check the figures; each checks one group of figures."""

@@ -1,7 +1,7 @@
 """Create a study.toml for a dataset, which the researcher then edits.
 
-If participants choose objects, the photos are divided into lists. Apart from attention checks, no photo is in two lists,
-so all photos are shown about equally often.
+If participants choose objects, the photos are divided into lists. Apart from attention checks, no photo is in two
+lists, so all photos are shown about equally often.
 """
 
 from __future__ import annotations

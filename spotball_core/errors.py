@@ -10,7 +10,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from spotball_core.error_codes import Code
 from spotball_core.version import install_command
@@ -308,6 +308,21 @@ class InputError(SpotballError):
             self._listed(str(problem) for problem in self.problems), code=first.code, file=first.file, field=first.field
         )
         self.args = (self.problems,)
+
+    @classmethod
+    def of(
+        cls,
+        code: Code,
+        file: str | os.PathLike[str],
+        field: str,
+        found: str,
+        expected: str,
+        *,
+        line: int | None = None,
+        fix: str = "",
+    ) -> Self:
+        """Return the error about one problem in a file; see `Problem`."""
+        return cls([Problem(code, os.fspath(file), line, field, found, expected, fix=fix)])
 
     def __str__(self) -> str:
         return self.message

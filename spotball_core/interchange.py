@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_core.errors import DistributionError, GridError, InputError, Problem
+from spotball_core.errors import DistributionError, GridError, InputError
 from spotball_core.grid import Grid
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def frame_of(values: Any) -> pl.DataFrame:
     except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         found = (str(error).splitlines() or [type(error).__name__])[0]
         expected = "a frame in which column names are unique and each column has one type of values"
-        raise InputError([Problem("missing-column", "frame", None, "columns", found, expected)]) from error
+        raise InputError.of("missing-column", "frame", "columns", found, expected) from error
 
 
 def array_of_tensor(values: Any) -> Any:

@@ -24,7 +24,7 @@ from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Settings
 from spotball_adapters.runs.plan import Ask, SamplePlan
 from spotball_adapters.runs.store_schema import LATER_SETTINGS, PROMPT
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
@@ -128,7 +128,7 @@ def read_manifest(batch: Path) -> Manifest:
         problems = problems_of_record(error, str(path), model=Manifest, whole="file")
         raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
     except ValueError as error:
-        raise InputError([Problem("invalid-json", str(path), None, "file", str(error), "JSON", fix=_RESTORE)]) from None
+        raise InputError.of("invalid-json", path, "file", str(error), "JSON", fix=_RESTORE) from None
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
@@ -147,8 +147,8 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
                 problems = problems_of_record(error, str(path), number, model=BatchRequest)
                 raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
             except ValueError as error:
-                raise InputError(
-                    [Problem("invalid-json", str(path), number, "line", str(error), "JSON", fix=_RESTORE)]
+                raise InputError.of(
+                    "invalid-json", path, "line", str(error), "JSON", line=number, fix=_RESTORE
                 ) from None
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from spotball_core.cli.console import teller, teller_of_problems
 from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Jobs, OutFolder, Quiet, Seed
-from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem, unknown_name
+from spotball_core.errors import InputError, MissingExtraError, OptionError, unknown_name
 from spotball_core.text.words import listed, plural
 
 if TYPE_CHECKING:
@@ -207,5 +207,5 @@ def _of_photos(source: Path, out: Path, quiet: bool) -> Sequence[Stimulus]:
     if missing := [photo.image or photo.stimulus_id for photo in photos if not find_file([out], photo.image)]:
         expected = f"a photo in {out} for each row, named in the column `image`"
         actual = f"{plural(len(missing), 'row')} without a photo: {listed(missing[:SHOWN])}"
-        raise InputError([Problem("missing-file", str(source), None, "image", actual, expected)])
+        raise InputError.of("missing-file", source, "image", actual, expected)
     return _list(photos, out)

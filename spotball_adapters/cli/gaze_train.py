@@ -11,7 +11,7 @@ from spotball_adapters.cli.gaze_points import Backbone, Checkpoint, Faces, check
 from spotball_core.cli.console import teller
 from spotball_core.cli.help import option
 from spotball_core.cli.options import Debug, Jobs, OutFolder, Photos, Quiet, Seed, StimuliFile, TableFormat
-from spotball_core.errors import InputError, MissingExtraError, OptionError, Problem
+from spotball_core.errors import InputError, MissingExtraError, OptionError
 from spotball_core.service.files import file_digest
 from spotball_core.service.safe_text import show
 from spotball_core.text.words import plural
@@ -127,6 +127,4 @@ def _digest(path: Path) -> str:
     try:
         return file_digest(path)
     except OSError as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "file", str(error), "a readable file")]
-        ) from error
+        raise InputError.of("unreadable-file", path, "file", str(error), "a readable file") from error

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 
 Box = tuple[float, float, float, float]
 """A box (x1, y1, x2, y2) as fractions of the image's width and height."""
@@ -211,17 +211,13 @@ def load_gazelle(checkpoint: Path, backbone: str) -> GazeLLE:
     except Exception as error:
         # PyTorch raises many kinds of errors for invalid files.
         reason = str(error).split("\n", 1)[0]
-        raise InputError(
-            [Problem("unusable-model", str(checkpoint), None, "file", reason, "weights saved with PyTorch")]
-        ) from error
+        raise InputError.of("unusable-model", checkpoint, "file", reason, "weights saved with PyTorch") from error
     try:
         encoder = AutoModel.from_pretrained(backbone)
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         expected = "a DINOv2 model for the library transformers"
-        raise InputError(
-            [Problem("unusable-model", backbone, None, "backbone", reason, expected, fix="Check --backbone")]
-        ) from error
+        raise InputError.of("unusable-model", backbone, "backbone", reason, expected, fix="Check --backbone") from error
     return assembled(weights, encoder, str(checkpoint))
 
 
@@ -234,26 +230,19 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     """
     needed = ("linear.weight", "pos_embed", "head_token.weight")
     if not isinstance(weights, Mapping) or any(key not in weights for key in needed):
-        raise InputError(
-            [
-                Problem(
-                    "unusable-model",
-                    name,
-                    None,
-                    "weights",
-                    "weights of another model",
-                    f"weights of GazeLLE's decoder, such as `{needed[0]}`",
-                )
-            ]
+        raise InputError.of(
+            "unusable-model",
+            name,
+            "weights",
+            "weights of another model",
+            f"weights of GazeLLE's decoder, such as `{needed[0]}`",
         )
     dim, width = weights["linear.weight"].shape[:2]
     hidden = getattr(encoder.config, "hidden_size", None)
     if encoder.config.model_type not in ("dinov2", "dinov2_with_registers") or hidden != width:
         actual = f"{encoder.config.model_type} of width {hidden}"
         needed_encoder = f"dinov2 of width {width}, which the checkpoint requires"
-        raise InputError(
-            [Problem("unusable-model", name, None, "backbone", actual, needed_encoder, fix="Choose another --backbone")]
-        )
+        raise InputError.of("unusable-model", name, "backbone", actual, needed_encoder, fix="Choose another --backbone")
     layers = 1 + max((int(key.split(".")[1]) for key in weights if key.startswith("transformer.")), default=-1)
     rows, columns = weights["pos_embed"].shape[-2:]
     model = GazeLLE(encoder, grid=(rows, columns), dim=dim, layers=layers, inout="inout_token.weight" in weights)
@@ -264,9 +253,7 @@ def assembled(weights: Mapping[str, Tensor], encoder: Any, name: str) -> GazeLLE
     if differing:
         example = min(differing)
         actual = f"{len(differing)} weights that are missing, unknown or have the wrong shape, such as `{example}`"
-        raise InputError(
-            [Problem("unusable-model", name, None, "weights", actual, "exactly the weights of a GazeLLE decoder")]
-        )
+        raise InputError.of("unusable-model", name, "weights", actual, "exactly the weights of a GazeLLE decoder")
     model.load_state_dict(dict(weights), strict=False)
     model.eval()
     return model

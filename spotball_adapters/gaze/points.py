@@ -233,6 +233,4 @@ def _json_rows(path: Path) -> Iterator[_Row]:
             row = parse_json(line)
             yield (number, str(row.get("stimulus_id") or ""), row.get("x"), row.get("y"), row.get("sample"))
         except (ValueError, AttributeError) as error:
-            raise InputError(
-                [Problem("invalid-json", str(path), number, "line", str(error), "a JSON object")]
-            ) from error
+            raise InputError.of("invalid-json", path, "line", str(error), "a JSON object", line=number) from error

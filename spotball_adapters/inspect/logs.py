@@ -87,7 +87,7 @@ class _Gathered:
         header = _header(path)
         if header.eval.task.rpartition("/")[2] != TASK:
             actual = f"a log of the task {header.eval.task!r}"
-            raise InputError([Problem("wrong-file", str(path), None, "task", actual, f"a log of the task {TASK!r}")])
+            raise InputError.of("wrong-file", path, "task", actual, f"a log of the task {TASK!r}")
         if header.status != "success":
             self._unfinished[str(path)] = header.status
         respondent = self._respondent or header.eval.model
@@ -139,7 +139,7 @@ class _Gathered:
 
 def _header(path: Path) -> EvalLog:
     if not path.is_file():
-        raise InputError([Problem("missing-file", str(path), None, "file", "no such file", f"{LOG}. Check the path")])
+        raise InputError.of("missing-file", path, "file", "no such file", f"{LOG}. Check the path")
     try:
         from inspect_ai.log import read_eval_log
     except ImportError as error:
@@ -167,4 +167,4 @@ def _samples(path: Path) -> Iterator[EvalSample]:
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     actual = shortened(f"{type(error).__name__}: {error}", 120)
-    return InputError([Problem("wrong-file", str(path), None, "file", actual, LOG)])
+    return InputError.of("wrong-file", path, "file", actual, LOG)

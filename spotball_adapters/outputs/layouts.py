@@ -275,17 +275,8 @@ def raw_replies(
             if chosen
             else f"one of the columns {', '.join(REPLIES)}. Name the column of replies with --reply"
         )
-        raise InputError(
-            [
-                Problem(
-                    "missing-column",
-                    str(file.path),
-                    file.rows[0][0],
-                    "record",
-                    f"the columns {columns[:200]}",
-                    expected,
-                )
-            ]
+        raise InputError.of(
+            "missing-column", file.path, "record", f"the columns {columns[:200]}", expected, line=file.rows[0][0]
         )
     replies: list[RawReply] = []
     seen: set[tuple[Any, Any]] = set()

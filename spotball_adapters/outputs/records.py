@@ -225,4 +225,4 @@ def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _broken(code: Code, path: Path, actual: str, expected: str, line: int | None = None) -> InputError:
-    return InputError([Problem(code, str(path), line, "file", actual, expected)])
+    return InputError.of(code, path, "file", actual, expected, line=line)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from spotball_adapters.providers.protocol import Picture
 from spotball_core.error_codes import Code
-from spotball_core.errors import GridError, InputError, MissingExtraError, Problem
+from spotball_core.errors import GridError, InputError, MissingExtraError
 from spotball_core.overlay import STYLE, gridded, layout
 from spotball_core.schema.scene import Scene
 from spotball_core.service.files import replacing
@@ -190,7 +190,7 @@ def read_image(path: Path, content: bytes, *, size: tuple[int, int] | None = Non
 
 def unusable(code: Code, path: Path, found_: str, expected: str) -> InputError:
     """Return an InputError that states what was found in an image file and what was expected."""
-    return InputError([Problem(code, str(path), None, "image", found_, expected)])
+    return InputError.of(code, path, "image", found_, expected)
 
 
 def kept(scene: Scene, dataset: Path, folder: Path) -> Path:

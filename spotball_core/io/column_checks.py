@@ -15,17 +15,15 @@ MAX_COLUMNS = 2000
 def check_header(name: str, columns: Sequence[str]) -> None:
     """Raise InputError if the columns of a table show that it is of another format, or has too many columns."""
     if len(columns) > MAX_COLUMNS:
-        raise InputError(
-            [Problem("too-large", name, None, "file", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")]
-        )
+        raise InputError.of("too-large", name, "file", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")
     if len(columns) != 1:
         return
     if "|" in columns[0]:
         expected = "fields separated by commas. Save the file with commas between the fields"
-        raise InputError([Problem("wrong-file", name, 1, "header", "fields separated by bars", expected)])
+        raise InputError.of("wrong-file", name, "header", "fields separated by bars", expected, line=1)
     if columns[0].startswith("PK\x03\x04"):
         expected = "a text file. Save the spreadsheet as CSV; renaming an Excel file is not enough"
-        raise InputError([Problem("unreadable-file", name, None, "file", "an Excel or zip file", expected)])
+        raise InputError.of("unreadable-file", name, "file", "an Excel or zip file", expected)
 
 
 def doubtful(

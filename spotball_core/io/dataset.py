@@ -59,9 +59,7 @@ def read_dataset(paths: str | Path | Sequence[str | Path], scenes: str | Path | 
         raise InputError(problems)
     if not by_key:
         fix = "Add --scenes FILE, such as the scenes.jsonl of the dataset"
-        raise InputError(
-            [Problem("missing-truth", str(listed[0]), None, "scenes", "none", "a dataset folder or --scenes", fix=fix)]
-        )
+        raise InputError.of("missing-truth", listed[0], "scenes", "none", "a dataset folder or --scenes", fix=fix)
     return DatasetFiles(tuple(by_key.values()), files)
 
 

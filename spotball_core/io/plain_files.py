@@ -207,7 +207,7 @@ def _decode(given: Path, file: Path, path: Path) -> None:
     except UnicodeError as error:
         if isinstance(error, UnicodeDecodeError):
             raise InputError([unreadable_text(str(path), error)]) from error
-        raise InputError([Problem("unreadable-file", str(path), None, "file", str(error), "text in UTF-16")]) from error
+        raise InputError.of("unreadable-file", path, "file", str(error), "text in UTF-16") from error
 
 
 def _standard_input(folder: Path) -> Path:
@@ -223,13 +223,9 @@ def _unpacked(path: Path, file: Path) -> Path:
         with gzip.open(path) as packed, file.open("wb") as out:
             _copy(packed, out, path)  # type: ignore[arg-type]
     except FileNotFoundError:
-        raise InputError(
-            [Problem("missing-file", str(path), None, "file", "no such file", "a file of responses")]
-        ) from None
+        raise InputError.of("missing-file", path, "file", "no such file", "a file of responses") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "file", str(error), "a file compressed with gzip")]
-        ) from error
+        raise InputError.of("unreadable-file", path, "file", str(error), "a file compressed with gzip") from error
     return file
 
 
@@ -241,5 +237,5 @@ def _copy(packed: BinaryIO, out: BinaryIO, path: Path) -> None:
         if n > most:
             actual = f"a file that unpacks to more than {most:,} bytes"
             expected = "at most 2 GB, or 100 times the size of the compressed file"
-            raise InputError([Problem("too-large", str(path), None, "file", actual, expected, fix="Split the file")])
+            raise InputError.of("too-large", path, "file", actual, expected, fix="Split the file")
         out.write(block)

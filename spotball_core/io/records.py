@@ -84,11 +84,9 @@ def json_table(path: Path, what: str) -> list[dict[str, Any]] | dict[str, Any]:
         raise InputError([unreadable_text(str(path), error)]) from error
     except json.JSONDecodeError as error:
         fix = "If the file has one object per line, rename it so that its name ends in .jsonl"
-        raise InputError(
-            [Problem("invalid-json", str(path), error.lineno, "file", error.msg, "valid JSON", fix=fix)]
-        ) from None
+        raise InputError.of("invalid-json", path, "file", error.msg, "valid JSON", line=error.lineno, fix=fix) from None
     except ValueError as error:
-        raise InputError([Problem("invalid-json", str(path), None, "file", str(error), "valid JSON")]) from None
+        raise InputError.of("invalid-json", path, "file", str(error), "valid JSON") from None
     if isinstance(content, list) and content:
         others = [number for number, record in enumerate(content, start=1) if not isinstance(record, dict)]
         if others:
@@ -108,14 +106,14 @@ def json_table(path: Path, what: str) -> list[dict[str, Any]] | dict[str, Any]:
     if isinstance(content, dict) and content:
         check_entries(content, str(path), expected)
         return content
-    raise InputError([Problem("wrong-file", str(path), None, "file", _shown(content), expected, fix=LIST_OF_RECORDS)])
+    raise InputError.of("wrong-file", path, "file", _shown(content), expected, fix=LIST_OF_RECORDS)
 
 
 def check_entries(entries: Mapping[Any, Any], name: str, expected: str = "an entry for each image") -> None:
     """Raise InputError for a mapping that is a score report, a single record or a mapping of columns."""
     if "schema_version" in entries and "groups" in entries:
         fix = "A report of `spotball score` does not contain responses. Name the file of responses"
-        raise InputError([Problem("wrong-file", name, None, "file", "a report of `spotball score`", expected, fix=fix)])
+        raise InputError.of("wrong-file", name, "file", "a report of `spotball score`", expected, fix=fix)
     if "image" in entries and len(entries) > 1:
         listed = ", ".join(str(key) for key in list(entries)[:10])
         problem = Problem(
@@ -155,7 +153,7 @@ def records_of_answers(answers: Mapping[Any, Any], name: str) -> Records:
             Problem("invalid-value", name, number + 1, "cell", "an empty list", expected, fix=fix) for number in empty
         )
     if not rows:
-        raise InputError([Problem("no-data", name, None, "file", "no responses", "an answer for each image")])
+        raise InputError.of("no-data", name, "file", "no responses", "an answer for each image")
     return Records(name, rows)
 
 

@@ -39,7 +39,7 @@ def read_scenes(path: str | Path) -> tuple[Scene, ...]:
         raise InputError([_of_another_format(path, "a CSV file")])
     if lines[0].lstrip().startswith("["):
         fix = "Write one scene per line. Remove the brackets around the list and the commas between scenes"
-        raise InputError([Problem("invalid-json", str(path), 1, "file", "a JSON list", "JSON Lines", fix=fix)])
+        raise InputError.of("invalid-json", path, "file", "a JSON list", "JSON Lines", line=1, fix=fix)
     problems: list[Problem] = []
     scenes: dict[tuple[str, str], Scene] = {}
     first_line: dict[tuple[str, str], int] = {}
@@ -87,16 +87,14 @@ def _lines(path: Path) -> list[str]:
         confined(path.parent, path.name, field="file")
     fault = file_fault(path)
     if fault is not None and not path.is_dir() and path.exists():
-        raise InputError([Problem("wrong-file", str(path), None, "file", fault, "a scenes file (JSON Lines)")])
+        raise InputError.of("wrong-file", path, "file", fault, "a scenes file (JSON Lines)")
     try:
         data = path.read_bytes()
         if data.startswith(_PARQUET):
             raise InputError([_of_another_format(path, "a Parquet file")])
         if data.startswith(_GZIP):
             fix = "Unpack the file and retry"
-            raise InputError(
-                [Problem("unreadable-file", str(path), None, "file", "a compressed file", "text in UTF-8", fix=fix)]
-            )
+            raise InputError.of("unreadable-file", path, "file", "a compressed file", "text in UTF-8", fix=fix)
         # Do not use splitlines: a JSON string may contain other line separators, such as U+2028, unescaped.
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
@@ -113,9 +111,7 @@ def _lines(path: Path) -> list[str]:
             if path.is_dir()
             else ("missing-file", "no such file", "Name a dataset folder")
         )
-        raise InputError(
-            [Problem(code, str(path), None, "file", actual, "a scenes file (JSON Lines)", fix=fix)]
-        ) from None
+        raise InputError.of(code, path, "file", actual, "a scenes file (JSON Lines)", fix=fix) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError([unreadable_text(str(path), error)]) from error
 

@@ -346,7 +346,7 @@ def as_text(
             # Spellings of missing values.
             return pl.when(~column.str.strip_chars().str.to_lowercase().is_in(_MISSING)).then(column)
         if dtype == pl.List or dtype == pl.Array:
-            raise InputError([Problem("wrong-type", name, None, ours, "lists", "text or numbers")])
+            raise InputError.of("wrong-type", name, ours, "lists", "text or numbers")
         return column.cast(pl.String)
 
     return frame.select("_record", *(text(ours).alias(ours) for ours in (*READ, *also) if ours in place))
@@ -569,7 +569,7 @@ def _not_text(path: Path, line: int, error: UnicodeDecodeError) -> Problem:
 
 
 def _broken(code: Code, path: Path, actual: str, expected: str, fix: str = "") -> InputError:
-    return InputError([Problem(code, str(path), None, "file", actual, expected, fix=fix)])
+    return InputError.of(code, path, "file", actual, expected, fix=fix)
 
 
 def _fix_of_ending(path: Path) -> str:

@@ -107,7 +107,7 @@ def _scenes(table: _Table, grid: Grid) -> tuple[Scene, ...]:
     if faults:
         raise InputError(_problems(table, faults))
     if not scenes:
-        raise InputError([Problem("no-data", table.name, None, "file", "no images", "at least one")])
+        raise InputError.of("no-data", table.name, "file", "no images", "at least one")
     return tuple(scenes)
 
 

@@ -89,7 +89,7 @@ def read_rationales(
     if not found.texts:
         names = ", ".join(source.name for source in sources)
         actual = f"none in {len(found.rows):,} {'response' if len(found.rows) == 1 else 'responses'}"
-        raise InputError([Problem("no-data", names, None, COLUMN, actual, f"rationales in the column `{COLUMN}`")])
+        raise InputError.of("no-data", names, COLUMN, actual, f"rationales in the column `{COLUMN}`")
     return found
 
 

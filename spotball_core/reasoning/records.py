@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from spotball_core.errors import InputError, Problem, unreadable_text
+from spotball_core.errors import InputError, unreadable_text
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
@@ -317,4 +317,4 @@ def read_reasoning(path: Path) -> ReasoningReport:
             first = error.errors()[0]
             where, actual = ".".join(map(str, first["loc"])) or "file", first["msg"]
         expected = "the output of `spotball reasoning --format json`"
-        raise InputError([Problem("invalid-value", str(path), None, where, actual, expected)]) from error
+        raise InputError.of("invalid-value", path, where, actual, expected) from error

@@ -198,7 +198,7 @@ def _on_grid(position: tuple[int, int]) -> Reading:
 
 def broken(code: Code, path: Path, field: str, actual: str, expected: str) -> InputError:
     """Return the error for one problem of a whole file or folder."""
-    return InputError([Problem(code, str(path), None, field, actual, expected)])
+    return InputError.of(code, path, field, actual, expected)
 
 
 def listed(items: list[str], most: int = 8) -> str:

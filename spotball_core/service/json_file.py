@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any, NoReturn
 
-from spotball_core.errors import InputError, Problem, unreadable_text
+from spotball_core.errors import InputError, unreadable_text
 
 
 class RepeatedKeyError(ValueError):
@@ -68,7 +68,7 @@ def read_json(path: Path, description: str) -> Any:
         line, actual, expected = error.lineno, error.msg, f"{description} (JSON)"
     except ValueError as error:
         actual, expected = str(error), f"{description} (JSON)"
-    raise InputError([Problem("invalid-json", str(path), line, "file", actual, expected)])
+    raise InputError.of("invalid-json", path, "file", actual, expected, line=line)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Final
 
 from spotball_core.error_codes import Code
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 
 MOST_SIGNS_OF_PATH: Final = 1024
 """Maximum length of a path, in characters."""
@@ -174,4 +174,4 @@ def _plain(name: str) -> str:
 
 
 def _refused(code: Code, folder: Path, name: str, field: str, actual: str, expected: str) -> InputError:
-    return InputError([Problem(code, str(folder / name), None, field, actual, expected)])
+    return InputError.of(code, folder / name, field, actual, expected)

@@ -30,12 +30,12 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
     try:
         size = path.stat().st_size
         if size > _MOST_BYTES:
-            raise InputError([Problem("too-large", str(path), None, "file", f"{size} bytes", f"at most {_MOST_BYTES}")])
+            raise InputError.of("too-large", path, "file", f"{size} bytes", f"at most {_MOST_BYTES}")
         text = path.read_text(encoding="utf-8-sig")
         if deep := _DEEP_KEY.search(text):
             line = text.count("\n", 0, deep.end()) + 1
             expected = f"at most {_DEEPEST_KEY} parts, separated by dots"
-            raise InputError([Problem("too-large", str(path), line, "key", "a key with too many parts", expected)])
+            raise InputError.of("too-large", path, "key", "a key with too many parts", expected, line=line)
         return tomllib.loads(text)
     except FileNotFoundError:
         fix = "Check the path"
@@ -47,4 +47,4 @@ def read_toml(path: Path, description: str) -> dict[str, Any]:
         actual, expected, fix = str(error), f"{description} (TOML)", "Correct the TOML syntax at this place"
     except RecursionError:
         actual, expected, fix = "tables or lists that are nested too deeply", f"{description} (TOML)", ""
-    raise InputError([Problem("invalid-toml", str(path), None, "file", actual, expected, fix=fix)])
+    raise InputError.of("invalid-toml", path, "file", actual, expected, fix=fix)

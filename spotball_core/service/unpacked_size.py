@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 
 MOST_RATIO: Final = 100
 """Maximum ratio of unpacked to compressed size, for data that unpacks to more than `MOST_BYTES`."""
@@ -57,7 +57,7 @@ def bounded_lines(blocks: Iterable[bytes], path: Path) -> Iterator[bytes]:
 def too_long(path: Path, line: int, what: str) -> InputError:
     """Return the error for a line or a record that is longer than `MOST_LINE`."""
     found, expected = f"a {what} of more than {MOST_LINE:,} bytes", f"at most {MOST_LINE:,} bytes"
-    return InputError([Problem("too-large", str(path), line, "line", found, expected, fix="Shorten its fields")])
+    return InputError.of("too-large", path, "line", found, expected, line=line, fix="Shorten its fields")
 
 
 def check_zip_size(path: Path) -> None:
@@ -77,7 +77,7 @@ def _check(path: Path, content: str, unpacked: int, packed: int) -> None:
     if unpacked > MOST_BYTES and unpacked > MOST_RATIO * packed:
         actual = f"{content} of {packed:,} bytes that unpacks to {unpacked:,} bytes"
         expected = f"at most {MOST_BYTES:,} bytes, or {MOST_RATIO} times the size of the compressed data"
-        raise InputError([Problem("wrong-file", str(path), None, "file", actual, expected)])
+        raise InputError.of("wrong-file", path, "file", actual, expected)
 
 
 def _row_groups(path: Path) -> list[tuple[int, int]]:
@@ -91,7 +91,7 @@ def _row_groups(path: Path) -> list[tuple[int, int]]:
             return []
         if length > _LONGEST_FOOTER:
             expected = f"at most {_LONGEST_FOOTER:,} bytes"
-            raise InputError([Problem("too-large", str(path), None, "file", f"a footer of {length:,} bytes", expected)])
+            raise InputError.of("too-large", path, "file", f"a footer of {length:,} bytes", expected)
         file.seek(size - 8 - length)
         footer = _Compact(file.read(length))
     return list(footer.row_groups())

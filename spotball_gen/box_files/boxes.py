@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 from spotball_core.geometry import Polygon, clipped
 from spotball_core.schema.keypoints import Keypoint
 from spotball_gen.items.item import Box, Label
@@ -112,10 +112,6 @@ def read_lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError(
-            [Problem("missing-file", str(path), None, "file", "no such file", "a file of boxes. Check the path")]
-        ) from None
+        raise InputError.of("missing-file", path, "file", "no such file", "a file of boxes. Check the path") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "file", str(error), "a readable UTF-8 text file")]
-        ) from error
+        raise InputError.of("unreadable-file", path, "file", str(error), "a readable UTF-8 text file") from error

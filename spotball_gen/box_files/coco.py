@@ -168,9 +168,7 @@ class _CocoReader:
         data = read_json(self._path, "boxes")
         if not isinstance(data, dict):
             expected = "an object with the keys `images`, `categories` and `annotations`"
-            raise InputError(
-                [Problem("wrong-file", str(self._path), None, "file", f"a {type(data).__name__}", expected)]
-            )
+            raise InputError.of("wrong-file", self._path, "file", f"a {type(data).__name__}", expected)
         return data
 
     def _entries(self, model: type[M], data: dict[str, object], part: str) -> list[tuple[int, M]]:

@@ -54,7 +54,7 @@ def _whole(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
     try:
         yield from rows
     except csv.Error as error:  # A field of more than 131,072 characters.
-        raise InputError([Problem("unreadable-file", str(path), None, "file", str(error), "a file of boxes")]) from None
+        raise InputError.of("unreadable-file", path, "file", str(error), "a file of boxes") from None
 
 
 def _wrong(row: list[str]) -> tuple[str, str, str] | None:

@@ -87,7 +87,7 @@ class Staged:
         counts = Counter(file.path.casefold() for file in self.stored)
         if twice := [file.path for file in self.stored if counts[file.path.casefold()] > 1]:
             expected = "names that differ in more than upper and lower case"
-            raise InputError([Problem("duplicate", str(self.folder), None, "path", ", ".join(twice)[:200], expected)])
+            raise InputError.of("duplicate", self.folder, "path", ", ".join(twice)[:200], expected)
         manifest = HubManifest(kind=self.kind, files=tuple(sorted(self.stored, key=lambda file: file.path)))
         self.add_text(MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
@@ -97,9 +97,7 @@ class Staged:
         except ValidationError as error:
             (detail, *_) = error.errors(include_url=False)
             expected = expected_of(detail)
-            raise InputError(
-                [Problem("invalid-path", str(self.folder / name), None, "path", repr(name)[:80], expected)]
-            ) from None
+            raise InputError.of("invalid-path", self.folder / name, "path", repr(name)[:80], expected) from None
 
 
 KEPT = ("card.json", "card.md", "splits.json", "funnel.csv", "funnel.svg", "positions.svg")

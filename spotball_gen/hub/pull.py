@@ -127,14 +127,10 @@ def _manifest(download: _Download) -> HubManifest:
     size = download.size(MANIFEST)
     if size is None:
         expected, fix = "a repository that `spotball push` wrote", "Check the name of the repository"
-        raise InputError(
-            [Problem("wrong-folder", download.repo, None, "repository", f"no file {MANIFEST}", expected, fix=fix)]
-        )
+        raise InputError.of("wrong-folder", download.repo, "repository", f"no file {MANIFEST}", expected, fix=fix)
     if size > _MOST_OF_MANIFEST:
         expected = f"at most {_MOST_OF_MANIFEST:,} bytes"
-        raise InputError(
-            [Problem("too-large", f"{download.repo}: {MANIFEST}", None, "file", f"{size:,} bytes", expected)]
-        )
+        raise InputError.of("too-large", f"{download.repo}: {MANIFEST}", "file", f"{size:,} bytes", expected)
     name, content = f"{download.repo}: {MANIFEST}", download.get(MANIFEST).read_bytes()
     try:
         parse_json(content)
@@ -142,7 +138,7 @@ def _manifest(download: _Download) -> HubManifest:
     except ValidationError as error:
         raise InputError(problems_of_record(error, name, model=HubManifest, whole="file")) from None
     except ValueError as error:
-        raise InputError([Problem("invalid-json", name, None, "file", str(error), "JSON")]) from None
+        raise InputError.of("invalid-json", name, "file", str(error), "JSON") from None
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:

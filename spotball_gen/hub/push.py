@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import SCENES
 from spotball_core.leaderboard.columns import chosen
 from spotball_core.leaderboard.rankings import make_leaderboard
@@ -98,9 +98,7 @@ def _results(folder: Path, work: Path, repo: str, license: str | None, url: str)
     paths = report_files(folder)
     if not paths:
         expected = f"{SCENES}, {README} with {CROISSANT} from `spotball gen export`, or score reports (JSON)"
-        raise InputError(
-            [Problem("wrong-folder", str(folder), None, "folder", "no dataset, export or score report", expected)]
-        )
+        raise InputError.of("wrong-folder", folder, "folder", "no dataset, export or score report", expected)
     staged = Staged("results", folder, work)
     staged.add_unchanged(path.relative_to(folder).as_posix() for path in paths)
     board = make_leaderboard(read_reports([folder]))

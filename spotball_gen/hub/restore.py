@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from spotball_core.error_codes import Code
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 from spotball_core.io.dataset import SCENES
 from spotball_core.schema.faults import problems_of_record
 from spotball_core.schema.scene import Scene
@@ -84,17 +84,8 @@ def write_new(folder: Path, name: str, content: bytes) -> None:
         with place.open("xb") as file:
             file.write(content)
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        raise InputError(
-            [
-                Problem(
-                    "duplicate",
-                    name,
-                    None,
-                    "path",
-                    "another file or folder at this path",
-                    "a different path for each file",
-                )
-            ]
+        raise InputError.of(
+            "duplicate", name, "path", "another file or folder at this path", "a different path for each file"
         ) from None
 
 
@@ -143,17 +134,8 @@ def _line(file: Path, row: dict[str, Any], lines: dict[int, str]) -> str:
 def _in_order(lines: dict[int, str], name: str) -> bytes:
     places = sorted(lines)
     if places != list(range(len(places))):
-        raise InputError(
-            [
-                Problem(
-                    "missing-value",
-                    name,
-                    None,
-                    "position",
-                    "missing positions",
-                    "the positions 0, 1, 2, ... without gaps",
-                )
-            ]
+        raise InputError.of(
+            "missing-value", name, "position", "missing positions", "the positions 0, 1, 2, ... without gaps"
         )
     return "".join(f"{lines[place]}\n" for place in places).encode()
 
@@ -173,4 +155,4 @@ def _image_path(file: Path, line: str, position: int) -> str:
 
 
 def _refused(code: Code, file: Path, field: str, found: str, expected: str) -> InputError:
-    return InputError([Problem(code, file.name, None, field, found, expected)])
+    return InputError.of(code, file.name, field, found, expected)

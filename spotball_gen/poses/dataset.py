@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import SCENES, response_files
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.keypoints import SKELETON
@@ -171,13 +171,11 @@ def _image(scene: Scene, dataset: Path) -> Image:
     try:
         pixels = decoded(path)
     except OSError as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "image", str(error), "a readable image")]
-        ) from error
+        raise InputError.of("unreadable-file", path, "image", str(error), "a readable image") from error
     height, width = pixels.shape[:2]
     if (width, height) != (scene.width, scene.height):
         expected = f"{scene.width} x {scene.height} pixels, as {SCENES} states"
-        raise InputError([Problem("invalid-value", str(path), None, "image", f"{width} x {height} pixels", expected)])
+        raise InputError.of("invalid-value", path, "image", f"{width} x {height} pixels", expected)
     return pixels
 
 

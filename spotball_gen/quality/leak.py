@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.schema.scene import Scene
@@ -63,13 +63,11 @@ def leak_test(dataset: Path, *, seed: int = 0, permutations: int = 200, most: in
     if n_videos < 2:
         actual = f"{plural(len(usable), 'image')} without the ball, of {plural(n_videos, 'video')}"
         expected, fix = "images of at least two videos", "Generate items from more videos"
-        raise InputError([Problem("invalid-value", str(dataset / SCENES), None, "scenes", actual, expected, fix=fix)])
+        raise InputError.of("invalid-value", dataset / SCENES, "scenes", actual, expected, fix=fix)
     grids = {(scene.grid.rows, scene.grid.cols) for scene in usable}
     if len(grids) > 1:
         actual = ", ".join(f"{rows} x {cols}" for rows, cols in sorted(grids))
-        raise InputError(
-            [Problem("different-grids", str(dataset / SCENES), None, "grid", actual, "one grid for all images")]
-        )
+        raise InputError.of("different-grids", dataset / SCENES, "grid", actual, "one grid for all images")
     usable.sort(key=lambda scene: (scene.sport, video_of(scene), scene.image))
     images = _inspected(dataset, usable)
     return replace(_all_cells(images, rng, permutations), decoys=against_decoys(images, rng, permutations))
@@ -292,6 +290,4 @@ def _image(path: Path) -> NDArray[np.uint8]:
     try:
         return decoded(path)
     except OSError as error:
-        raise InputError(
-            [Problem("unreadable-file", str(path), None, "image", str(error), "a readable image")]
-        ) from error
+        raise InputError.of("unreadable-file", path, "image", str(error), "a readable image") from error

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes, write_scenes
 from spotball_core.schema.scene import PlayerBox, Scene
@@ -76,18 +76,13 @@ def apply_review(dataset: Path, *, only_accepted: bool = False) -> Applied:
             repainted=ledger.repainted() if ledger else frozenset(),
         )
         if not scenes:
-            raise InputError(
-                [
-                    Problem(
-                        "no-data",
-                        str(original),
-                        None,
-                        "scenes",
-                        "no images, because the review excluded all of them",
-                        "at least one image",
-                        fix="Accept an image in the review",
-                    )
-                ]
+            raise InputError.of(
+                "no-data",
+                original,
+                "scenes",
+                "no images, because the review excluded all of them",
+                "at least one image",
+                fix="Accept an image in the review",
             )
         if original.name != ORIGINAL:
             with replacing(confined(dataset, ORIGINAL)) as beside:

@@ -32,7 +32,7 @@ from spotball_adapters.gaze.training.pictures import (
     validation_plans,
 )
 from spotball_adapters.gaze.training.settings import Run, TrainingSettings
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
 from spotball_core.schema.faults import problems_of_record
@@ -225,9 +225,7 @@ def read_run(path: Path) -> Run:
         raise InputError(replace(problem, fix=_TRAIN_AGAIN) for problem in problems) from error
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
-        raise InputError(
-            [Problem("wrong-folder", str(path), None, "run", reason, "a finished run", fix=_TRAIN_AGAIN)]
-        ) from error
+        raise InputError.of("wrong-folder", path, "run", reason, "a finished run", fix=_TRAIN_AGAIN) from error
 
 
 def _check_same(settings: TrainingSettings, out: Path) -> None:
@@ -242,9 +240,7 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
     except (OSError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         expected = "the settings of an experiment"
-        raise InputError(
-            [Problem("wrong-file", str(path), None, "file", reason, expected, fix=_ANOTHER_FOLDER)]
-        ) from error
+        raise InputError.of("wrong-file", path, "file", reason, expected, fix=_ANOTHER_FOLDER) from error
     # Seeds may be added to an existing experiment.
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]

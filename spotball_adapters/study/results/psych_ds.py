@@ -19,7 +19,7 @@ from spotball_adapters.study.results.columns import Columns
 from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.participations import Participation
 from spotball_adapters.study.setup.design import StudyDesign
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.service.files import replacing
 from spotball_core.service.safe_text import csv_frame
 from spotball_core.version import version
@@ -175,11 +175,9 @@ def _earlier(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError(
-            [Problem("invalid-json", str(path), None, "file", str(error), "a readable JSON file")]
-        ) from error
+        raise InputError.of("invalid-json", path, "file", str(error), "a readable JSON file") from error
     if not isinstance(properties, dict):
-        raise InputError([Problem("invalid-json", str(path), None, "file", type(properties).__name__, "a JSON object")])
+        raise InputError.of("invalid-json", path, "file", type(properties).__name__, "a JSON object")
     return properties
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from spotball_core.errors import InputError, Problem
+from spotball_core.errors import InputError
 
 RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi")
 """Codes of languages that are written from right to left."""
@@ -51,13 +51,9 @@ def catalog(language: str, file: Path | None = None) -> gettext.NullTranslations
             return gettext.GNUTranslations(stream)
     except FileNotFoundError as error:
         fix = 'For another language, translate the texts of the page and add `messages = "FILE.mo"`'
-        raise InputError(
-            [Problem("invalid-value", "study.toml", None, "language", language, "en or de", fix=fix)]
-        ) from error
+        raise InputError.of("invalid-value", "study.toml", "language", language, "en or de", fix=fix) from error
     except (OSError, ValueError, LookupError, struct.error) as error:
-        raise InputError(
-            [Problem("unreadable-file", str(file), None, "messages", str(error), "a gettext catalog (.mo)")]
-        ) from error
+        raise InputError.of("unreadable-file", str(file), "messages", str(error), "a gettext catalog (.mo)") from error
 
 
 def script(translations: gettext.NullTranslations) -> bytes:

@@ -278,12 +278,10 @@ def _picture(dataset: Path, path: str | None, size: tuple[int, int] | None) -> S
         without_metadata(data, media_type, orientation)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         expected = f"an image ({', '.join(FORMATS)})"
-        raise InputError(
-            [Problem("unreadable-file", str(file), None, "image", f"an unreadable file ({error})", expected)]
-        ) from error
+        raise InputError.of("unreadable-file", file, "image", f"an unreadable file ({error})", expected) from error
     if size is not None and size != (width, height):
         actual, expected = f"{width} x {height} pixels", f"{size[0]} x {size[1]}, the size in scenes.jsonl"
-        raise InputError([Problem("invalid-value", str(file), None, "image", actual, expected)])
+        raise InputError.of("invalid-value", file, "image", actual, expected)
     return StudyImage(file, media_type, width, height, hashlib.sha256(data).hexdigest(), orientation)
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 
 from spotball_adapters.study.setup.config import CONFIG, ExampleConfig, ListConfig, StudyConfig, read_config
 from spotball_adapters.study.setup.example import copy_example, draw_example, find_example, has_originals
-from spotball_core.errors import InputError, OptionError, Problem, unknown_name
+from spotball_core.errors import InputError, OptionError, unknown_name
 from spotball_core.gaze.data.stimuli import Stimulus, read_stimuli
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
@@ -193,7 +193,7 @@ def _lists_of_scenes(
         raise OptionError(unknown_name("sport", missing[0], sorted(by_sport)), code="unknown-name", field="--sport")
     if not by_sport:
         expected = "scenes with images"
-        raise InputError([Problem("missing-value", str(dataset / SCENES), None, "path", "no image path", expected)])
+        raise InputError.of("missing-value", dataset / SCENES, "path", "no image path", expected)
     lists: list[ListConfig] = []
     spare: list[Scene] = []
     for sport in sports or sorted(by_sport):
@@ -240,17 +240,8 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
         return dataset, read_stimuli(dataset)
     paths = sorted(dataset.glob("stimuli*.csv"))
     if not paths:
-        raise InputError(
-            [
-                Problem(
-                    "wrong-folder",
-                    str(dataset),
-                    None,
-                    "folder",
-                    "no stimuli*.csv",
-                    "a stimuli file, which --task choice requires",
-                )
-            ]
+        raise InputError.of(
+            "wrong-folder", dataset, "folder", "no stimuli*.csv", "a stimuli file, which --task choice requires"
         )
     if len(paths) > 1:
         raise OptionError(
@@ -264,17 +255,8 @@ def _stimuli_of(dataset: Path) -> tuple[Path, tuple[Stimulus, ...]]:
 def _lists_of_choices(path: Path, stimuli: Sequence[Stimulus], per_list: int | None, seed: int) -> list[ListConfig]:
     lists = lists_of_stimuli(stimuli, per_list=per_list, seed=seed)
     if not lists:
-        raise InputError(
-            [
-                Problem(
-                    "no-data",
-                    str(path),
-                    None,
-                    "attention_check",
-                    "true in all rows",
-                    "at least one photo that is not an attention check",
-                )
-            ]
+        raise InputError.of(
+            "no-data", path, "attention_check", "true in all rows", "at least one photo that is not an attention check"
         )
     for study_list in lists:
         if len(study_list.checks) > len(study_list.images):

@@ -106,7 +106,7 @@ class Rows:
             expected: what the file should contain, in words.
             field: the column or the part of the file that the error names.
         """
-        return InputError([Problem(code, str(self.path), None, field, actual, expected)])
+        return InputError.of(code, self.path, field, actual, expected)
 
     def know(self, columns: Iterable[str]) -> None:
         """Raise InputError for duplicate columns, and for an unknown column that may be a misspelled name."""

@@ -316,18 +316,14 @@ def _time_in_seconds(rows: Rows, unit: TimeUnit | None) -> None:
         shown = rows.frame.filter(seconds > LONGEST_TIME).head(3).select("_record", "response_time")
         lines = rows.lines(shown["_record"])
         values = [f"line {lines[record]}: {value}" for record, value in shown.iter_rows()]
-        raise InputError(
-            [
-                Problem(
-                    "misread-answers",
-                    str(rows.path),
-                    lines[shown["_record"][0]],
-                    "response_time",
-                    f"a median of {middle:,.0f} ({'; '.join(values)})",
-                    "seconds",
-                    fix="Add --time-unit ms (in Python: time_unit='ms'), or --time-unit s if these are seconds",
-                )
-            ]
+        raise InputError.of(
+            "misread-answers",
+            rows.path,
+            "response_time",
+            f"a median of {middle:,.0f} ({'; '.join(values)})",
+            "seconds",
+            line=lines[shown["_record"][0]],
+            fix="Add --time-unit ms (in Python: time_unit='ms'), or --time-unit s if these are seconds",
         )
     if unit == "ms":
         rows.frame = rows.frame.with_columns(response_time=seconds / 1000)

@@ -101,12 +101,8 @@ def read_gazefollow(path: str | Path, sizes: Sizes = lambda image: None) -> tupl
     people: dict[tuple[str, float, float], list[tuple[Box, Point]]] = {}
     for line, row in _rows(path):
         if len(row) < len(TEST_COLUMNS):
-            raise InputError(
-                [
-                    Problem(
-                        "missing-column", str(path), line, "row", f"{len(row)} columns", f"{len(TEST_COLUMNS)} or more"
-                    )
-                ]
+            raise InputError.of(
+                "missing-column", path, "row", f"{len(row)} columns", f"{len(TEST_COLUMNS)} or more", line=line
             )
         values = dict(zip(TEST_COLUMNS, row, strict=False))
         number = {name: _number(path, line, name, values[name]) for name in TEST_COLUMNS[6:]}
@@ -138,25 +134,14 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
     folder = Path(folder)
     files = sorted(folder.glob("*/*/*.txt"))
     if not files:
-        raise InputError(
-            [
-                Problem(
-                    "wrong-folder",
-                    str(folder),
-                    None,
-                    "file",
-                    "no annotations",
-                    "files with paths such as show/clip/person.txt",
-                )
-            ]
+        raise InputError.of(
+            "wrong-folder", folder, "file", "no annotations", "files with paths such as show/clip/person.txt"
         )
     targets = []
     for path in files:
         for line, row in _rows(path):
             if len(row) != 7:
-                raise InputError(
-                    [Problem("missing-column", str(path), line, "row", f"{len(row)} columns", "7 columns")]
-                )
+                raise InputError.of("missing-column", path, "row", f"{len(row)} columns", "7 columns", line=line)
             names = ("x_min", "y_min", "x_max", "y_max", "gaze_x", "gaze_y")
             left, top, right, bottom, x, y = (
                 _number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)
@@ -213,26 +198,22 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
     header = rows[0][1] if rows else []
     if missing := [name for name in ("image", "x", "y") if name not in header]:
         actual = f"the columns {', '.join(header)}" if header else "nothing"
-        raise InputError([Problem("missing-column", str(path), 1, missing[0], actual, f"a column `{missing[0]}`")])
+        raise InputError.of("missing-column", path, missing[0], actual, f"a column `{missing[0]}`", line=1)
     predictions = []
     seen = set()
     for line, row in rows[1:]:
         values = dict(zip(header, row, strict=False))
         if not values.get("image"):
-            raise InputError([Problem("missing-value", str(path), line, "image", "nothing", "the name of an image")])
+            raise InputError.of("missing-value", path, "image", "nothing", "the name of an image", line=line)
         x, y = (_number(path, line, name, values.get(name, "")) for name in ("x", "y"))
         if not (0 <= x <= 1 and 0 <= y <= 1):
-            raise InputError(
-                [
-                    Problem(
-                        "invalid-value",
-                        str(path),
-                        line,
-                        "x, y",
-                        f"{x:g}, {y:g}",
-                        "shares of the image's width and height, from 0 to 1",
-                    )
-                ]
+            raise InputError.of(
+                "invalid-value",
+                path,
+                "x, y",
+                f"{x:g}, {y:g}",
+                "shares of the image's width and height, from 0 to 1",
+                line=line,
             )
         heatmap = values.get("heatmap")
         new = FollowPrediction(
@@ -244,7 +225,7 @@ def read_predictions(path: str | Path) -> tuple[FollowPrediction, ...]:
         )
         if (identity := (new.respondent, new.image, new.person)) in seen:
             actual = f"a second prediction of {new.respondent} for image {new.image}, person {new.person}"
-            raise InputError([Problem("duplicate", str(path), line, "row", actual, "one prediction per person")])
+            raise InputError.of("duplicate", path, "row", actual, "one prediction per person", line=line)
         seen.add(identity)
         predictions.append(new)
     return tuple(predictions)
@@ -259,9 +240,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if any(text.strip() for text in row):
                     yield reader.line_num, [text.strip() for text in row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            [Problem("invalid-csv", str(path), None, "file", str(error), "a CSV file in UTF-8")]
-        ) from error
+        raise InputError.of("invalid-csv", path, "file", str(error), "a CSV file in UTF-8") from error
 
 
 def _number(path: Path, line: int, field: str, text: str) -> float:
@@ -270,5 +249,5 @@ def _number(path: Path, line: int, field: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError([Problem("invalid-value", str(path), line, field, repr(text), "a number")])
+        raise InputError.of("invalid-value", path, field, repr(text), "a number", line=line)
     return value

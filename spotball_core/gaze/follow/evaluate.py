@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from spotball_core.errors import InputError, OptionError, Problem
+from spotball_core.errors import InputError, OptionError
 from spotball_core.gaze.follow import scores
 from spotball_core.gaze.follow.annotations import Benchmark, FollowPrediction, FollowTarget
 from spotball_core.schema.record import Record
@@ -176,10 +176,10 @@ def _loaded(path: Path) -> FloatArray:
     try:
         heatmap = np.asarray(np.load(path, allow_pickle=False), dtype=float)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError([Problem("unreadable-file", str(path), None, "heatmap", str(error), expected)]) from error
+        raise InputError.of("unreadable-file", path, "heatmap", str(error), expected) from error
     actual = f"shape {heatmap.shape}" if heatmap.ndim != 2 or not heatmap.size else "NaN or infinity"
     if heatmap.ndim != 2 or not heatmap.size or not np.isfinite(heatmap).all():
-        raise InputError([Problem("invalid-value", str(path), None, "heatmap", actual, expected)])
+        raise InputError.of("invalid-value", path, "heatmap", actual, expected)
     return heatmap
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
 
-from spotball_adapters.study.progress import ENDS, Stage
+from spotball_adapters.study.progress import ENDS, STAGES, Stage
 from spotball_adapters.study.results.attrition import Times, attrition
 from spotball_adapters.study.results.exclusion import Exclusion
 from spotball_adapters.study.results.participations import Participation
+from spotball_adapters.study.server.charts import AnswerCounts, over_time, stages
 from spotball_adapters.study.setup.design import StudyDesign
+from spotball_core.text.words import plural
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -23,11 +26,13 @@ _PAGE = """<!DOCTYPE html>
 <script type="module" src="admin.js"></script>
 </head>
 <body>
+<header>
 <h1>{title}</h1>
 <p id="state" role="status"></p>
+</header>
 <main>
-<p>Last updated: {now}.</p>
 {sections}
+<p>Last updated: {now}.</p>
 </main>
 </body>
 </html>
@@ -66,7 +71,12 @@ class Line:
 
 
 def admin_page(
-    design: StudyDesign, exclusion: Exclusion, lines: Sequence[Line], failures: Mapping[str, int], at: datetime
+    design: StudyDesign,
+    exclusion: Exclusion,
+    lines: Sequence[Line],
+    counts: AnswerCounts,
+    failures: Mapping[str, int],
+    at: datetime,
 ) -> str:
     """Return the admin page as HTML.
 
@@ -74,6 +84,7 @@ def admin_page(
         design: the study's design.
         exclusion: the exclusion rules of the study.
         lines: one line per participant.
+        counts: the numbers of answers.
         failures: number of rejected or failed requests since the server started, by HTTP status, such as `422`, in some
             cases with a reason.
         at: time at which the data were read.
@@ -86,21 +97,57 @@ def admin_page(
     columns = list(table.finished)
     steps = [(label, *(row[name] for name in columns)) for label, row in table.rows.items()]
     times = [
-        ("minutes of finished participants", *(_minutes(table.finished[name]) for name in columns)),
-        ("minutes of kept participants", *(_minutes(table.kept[name]) for name in columns)),
+        ("finished", *(_minutes(table.finished[name]) for name in columns)),
+        ("kept", *(_minutes(table.kept[name]) for name in columns)),
     ]
     refused = sorted(failures.items())
-    sections = [
+    numbers = [
         _table("Lists", ("list", "finished", "active", "silent", "screened out", "all"), balance),
-        _table("Attrition", ("", *columns), steps),
-        _table("Completion time in minutes: mean (sd)", ("", *columns), times),
-        _table(
-            "Rejected requests and errors since the server started", ("response", "number"), refused or [("none", "")]
-        ),
-        _people(lines, design, exclusion, silent_since, at),
+        _table("Attrition", ("participants", *columns), steps),
+        _table("Completion time in minutes: mean (sd)", ("participants", *columns), times),
+    ]
+    errors = _table("Since the server started", ("response", "number"), refused or [("none", "")])
+    sections = [
+        f"<p>{_summary(lines, silent_since)}</p>",
+        f'<div class="charts">{stages(_stages(lines, silent_since))}\n{over_time(counts.minutes)}</div>',
+        counts.wall(),
+        _folded("people", f"Participants ({len(lines):,})", _people(lines, design, exclusion, silent_since, at)),
+        _folded("numbers", "Lists, attrition and completion times", "\n".join(numbers)),
+        _folded("errors", f"Rejected requests and errors ({sum(failures.values()):,})", errors),
     ]
     now = at.isoformat(timespec="milliseconds")
     return _PAGE.format(title=escape(config.title), now=escape(now), sections="\n".join(sections))
+
+
+def _folded(name: str, title: str, content: str) -> str:
+    return f'<details id="{name}">\n<summary>{escape(title)}</summary>\n{content}\n</details>'
+
+
+def _summary(lines: Sequence[Line], silent_since: str) -> str:
+    """Return how many participants have finished, are active, and are silent."""
+    counted = Counter(_state(line, silent_since) for line in lines)
+    finished = sum(line.person.stage == "finished" for line in lines)
+    return (
+        f"<strong>{finished:,} of {plural(len(lines), 'participant')} finished</strong>, "
+        f"{counted['active']:,} active, {counted['silent']:,} silent."
+    )
+
+
+def _state(line: Line, silent_since: str) -> str:
+    if line.person.stage in ENDS:
+        return "ended"
+    return "active" if line.seen_at > silent_since else "silent"
+
+
+def _stages(lines: Sequence[Line], silent_since: str) -> list[tuple[str, dict[str, int]]]:
+    """Return the name of each stage that the study has, with the number of its participants by state."""
+    counted = Counter((line.person.stage, _state(line, silent_since)) for line in lines)
+    present = {stage for stage, _ in counted} | {"consent", "instructions", "practice", "trials", "finished"}
+    return [
+        (_STAGES[stage], {state: counted[stage, state] for state in ("ended", "active", "silent")})
+        for stage in STAGES
+        if stage in present
+    ]
 
 
 def _counted(lines: Iterable[Line], name: str, silent_since: str) -> tuple[int, int, int, int, int]:
@@ -149,10 +196,9 @@ def _people(lines: Iterable[Line], design: StudyDesign, exclusion: Exclusion, si
     numbers = ("minutes", "last seen")
     head = "".join(f'<th scope="col"{" class=number" * (name in numbers)}>{name}</th>' for name in heads)
     return (
-        "<h2>Participants</h2>\n<p>A flag in bold is an exclusion rule of this study (study.toml).</p>\n"
-        f'<div class="wide"><table class="people">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
-        + "\n".join(rows)
-        + "\n</tbody>\n</table></div>"
+        "<p>A flag in bold is an exclusion rule of this study (study.toml).</p>\n"
+        '<div class="wide" role="region" aria-label="Participants" tabindex="0"><table class="people">\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody>\n</table></div>"
     )
 
 
@@ -176,4 +222,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]])
         for first, *rest in rows
     )
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-    return f'<h2>{escape(title)}</h2>\n<div class="wide">{table}</div>'
+    return (
+        f'<h2>{escape(title)}</h2>\n<div class="wide" role="region" aria-label="{escape(title)}" tabindex="0">'
+        f"{table}</div>"
+    )

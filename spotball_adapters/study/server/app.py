@@ -172,7 +172,9 @@ class _StudyHandlers:
         self._study = description(design, self._images, pilot=pilot)
         self._states = States(design, sessions, self._images, pilot=pilot)
         self.failures: Counter[str] = Counter()
-        self._dashboard = Dashboard(design, reader.folder) if password else None
+        self._dashboard: Dashboard | None = None
+        if password:
+            self._dashboard = Dashboard(design, reader.folder, lambda key: self._images.address(key, "trial"))
 
     # Pages and files -----------------------------------------------------------------------------------------
 

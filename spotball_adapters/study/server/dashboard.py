@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from spotball_adapters.study.events import Event
-from spotball_adapters.study.items import NotAllowedError
+from spotball_adapters.study.items import Key, NotAllowedError
 from spotball_adapters.study.progress import ParticipantProgress
 from spotball_adapters.study.results.exclusion import RULES, exclusion_of
 from spotball_adapters.study.results.participations import Participation, misfit, participation_of
 from spotball_adapters.study.server.admin import Line, admin_page
+from spotball_adapters.study.server.charts import AnswerCounts
 from spotball_adapters.study.setup.design import StudyDesign
 from spotball_adapters.study.store import Participant, reading
 from spotball_core.service.sqlite_file import StoreError
@@ -61,11 +62,13 @@ class Dashboard:
     Args:
         design: the study's design.
         data: the folder with the stored answers.
+        address: function that returns the address of an image.
     """
 
-    def __init__(self, design: StudyDesign, data: Path) -> None:
+    def __init__(self, design: StudyDesign, data: Path, address: Callable[[Key], str]) -> None:
         self._design, self._exclusion = design, exclusion_of(design.config.exclusion)
         self._entries: dict[int, _Entry] = {}
+        self._counts = AnswerCounts(design, address)
         self._opened = ExitStack()
         # A separate connection, so that participants do not wait for it.
         self._reader = self._opened.enter_context(reading(data))
@@ -122,7 +125,7 @@ class Dashboard:
         recent = (at - _RECENT).isoformat(timespec="milliseconds")
         seen = self._reader.seen()
         for deleted in self._entries.keys() - seen.keys():
-            del self._entries[deleted]
+            self._counts.add(self._entries.pop(deleted).progress.answers, -1)
         for identity, seen_at in seen.items():
             entry = self._entries.get(identity)
             if entry is None or entry.seen_at != seen_at or seen_at > recent:
@@ -132,7 +135,7 @@ class Dashboard:
             Line(entry.person, entry.seen_at, entry.row.started_at, entry.flags, len(entry.row.trials))
             for entry in self._entries.values()
         ]
-        yield admin_page(self._design, self._exclusion, lines, failures, at)
+        yield admin_page(self._design, self._exclusion, lines, self._counts, failures, at)
 
     def _read(self, identity: int, seen_at: str, entry: _Entry | None) -> _Entry:
         if entry is None:
@@ -146,6 +149,7 @@ class Dashboard:
                 entry.progress.take(event)
         except (NotAllowedError, KeyError) as error:
             raise misfit(self._reader, entry.row, error) from error
+        self._counts.add(entry.progress.answers[before[0] :])
         kept = [event for event in new if event.kind not in _OF_TRIALS]
         entry.events += kept
         entry.seen_at = seen_at

@@ -4,7 +4,8 @@ Writes docs/assets/plan-power.json, which the documentation shows. All data is s
 metric, an effect, and numbers of images and answers. Benchmarks are sampled from a population of images, and two
 respondents answer each image. The observed power is the share of benchmarks whose permutation p value is at most the
 level. The predicted power comes from the variance components of a large pilot from the same population, so that it has
-no sampling error of its own. With the effect 0, both are the rate of false positives.
+no sampling error of its own. With the effect 0, both are the rate of false positives: the respondents of each image
+are swapped at random, so that the mean difference of the finite population is exactly 0.
 
     python benchmarks/plan_power.py [--benchmarks 2000] [--seed 0]
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from spotball_core.comparison.pairs import MetricPair, pair_of
 from spotball_core.metrics.registry import METRICS
 from spotball_core.planning.components import answered
 from spotball_core.planning.design import Spread, paired
+from spotball_core.planning.plan import least_answers
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.scoring.estimates import Answers, Estimator, SceneArrays
 from spotball_core.service.files import replacing
@@ -36,7 +38,7 @@ POPULATION, PILOT, REFERENCE_ANSWERS = 3000, 40, 60
 """Number of images of the population, and numbers of answers per image in the large pilot and of the reference."""
 
 PERMUTATIONS = 4999
-SIZES = ((30, 10), (60, 1), (60, 5), (150, 5), (100, 20))
+SIZES = ((30, 10), (60, 1), (60, 5), (150, 5), (150, 10), (100, 20))
 """Numbers of images and answers."""
 
 SHIFTS = (0.0, 0.06, 0.12, 0.2)
@@ -96,19 +98,23 @@ def spread_of(world: World, key: str, alpha: float, seed: int) -> tuple[Spread, 
     mass = world.answers(images, PILOT, generator)
     reference = generator.multinomial(REFERENCE_ANSWERS, world.people).astype(float)
     a, b = (answered(world.estimator(images, side, reference), metric, generator) for side in mass)
-    spread = paired(a, b).spread(people=0.0, least=metric.least_responses, alpha=alpha, power=0.8)
+    spread = paired(a, b).spread(people=0.0, least=least_answers(metric), alpha=alpha, power=0.8)
     true = [float(world.estimator(images, side, world.people).own(metric).total()) for side in (world.a, world.b)]
     return spread, true[0] - true[1]
 
 
-def p_values(world: World, key: str, n_images: int, n_answers: int, benchmarks: int, seed: int) -> Iterator[float]:
-    """Yield the p value of `compare` for each simulated benchmark."""
+def p_values(
+    world: World, key: str, n_images: int, n_answers: int, benchmarks: int, seed: int, *, null: bool
+) -> Iterator[float]:
+    """Yield the p value of `compare` for each simulated benchmark; with `null`, the true difference is exactly 0."""
     generator = np.random.default_rng([seed, n_images, n_answers, 4])
     swaps = Swaps(n_images, PERMUTATIONS, seed)
     # Metrics of many benchmarks are computed at once: what an image adds to a metric does not depend on other images.
     for start in range(0, benchmarks, 50):
         images = generator.integers(len(world.people), size=min(50, benchmarks - start) * n_images)
         mass = world.answers(images, n_answers, generator)
+        if null:
+            mass = np.where(generator.integers(2, size=(len(images), 1)), mass[::-1], mass)
         reference = generator.multinomial(REFERENCE_ANSWERS, world.people[images]).astype(float)
         estimator = world.estimator(images, mass[0], reference)
         pair = pair_of(estimator, METRICS[key], mass, np.zeros(mass.shape[:2]))
@@ -128,12 +134,12 @@ def cells(keys: dict[str, int], benchmarks: int, seed: int) -> Iterator[dict[str
             spread, effect = spread_of(world, key, alpha, seed)
             effect = effect if shift else 0.0
             for n_images, n_answers in SIZES:
-                if n_answers < metric.least_responses:
+                if n_answers < spread.least:
                     continue
                 level = alpha if shift else 0.05
                 n = benchmarks // 2 if key == SLOW else benchmarks
-                found = [p <= level for p in p_values(world, key, n_images, n_answers, n, seed)]
-                predicted = spread.power_at(effect, n_images, n_answers) if shift else 0.05
+                found = [p <= level for p in p_values(world, key, n_images, n_answers, n, seed, null=not shift)]
+                predicted = replace(spread, alpha=level).power_at(effect, n_images, n_answers)
                 cell = {"metric": key, "tests": tests, "shift": shift, "effect": effect, "images": n_images}
                 observed = {"predicted": predicted, "observed": float(np.mean(found)), "benchmarks": n}
                 yield {**cell, "answers": n_answers, **observed}

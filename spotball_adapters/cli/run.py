@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -80,6 +80,7 @@ def run(
     from spotball_adapters.runs.adaptive import Rounds, adaptive_metric
     from spotball_adapters.runs.job import SceneJob
     from spotball_adapters.runs.responses import export
+    from spotball_adapters.runs.runner import RunTally
     from spotball_adapters.runs.until import Until, ask_until, shuffled
     from spotball_core.io.dataset import SCENES
     from spotball_core.io.scenes import read_scenes
@@ -104,7 +105,7 @@ def run(
         api=server.api,
     )
     check_api(server.api, named.provider)
-    out = run_folder(out, named.respondent)
+    out, spent = run_folder(out, named.respondent), [RunTally(total=0)]
 
     def ask(
         items: tuple[Scene, ...], by_image: Mapping[tuple[str, str], int] = MappingProxyType({})
@@ -122,12 +123,16 @@ def run(
             scenes=scenes,
             by_image=by_image,
         )
-        return ask_all(
-            *(job, out, limits.options(), lambda store: export(store, scenes, out, format, policy)),
+        # The limits of requests and tokens are for all steps of a run together.
+        options = replace(limits.options(), requests_before=spent[-1].requests, tokens_before=spent[-1].tokens)
+        ended = ask_all(
+            *(job, out, options, lambda store: export(store, scenes, out, format, policy)),
             unit="images prepared",
             dry_run=dry_run,
             quiet=quiet,
         )
+        spent.append(spent[-1] + ended.tally)
+        return ended
 
     lines: list[str] = []
     if adaptive is not None:

@@ -46,6 +46,8 @@ class Options(RetryPolicy):
         tokens_per_minute: maximum rate of input and output tokens, or None for no limit.
         max_requests: stop after this many requests, including failed ones. Requests in progress may exceed it by a few.
         max_tokens: stop after this many input and output tokens. Requests in progress are finished.
+        requests_before: number of requests that this session has sent in earlier steps.
+        tokens_before: number of tokens that this session has used in earlier steps.
         grace: seconds that requests in progress may take after the run starts to stop.
         skip_refused: exclude images that the provider refused, also in earlier sessions. They are not sent again.
     """
@@ -56,6 +58,8 @@ class Options(RetryPolicy):
     tokens_per_minute: float | None = None
     max_requests: int | None = None
     max_tokens: int | None = None
+    requests_before: int = 0
+    tokens_before: int = 0
     grace: float = 30.0
     skip_refused: bool = False
 
@@ -306,7 +310,7 @@ class Runner(Generic[ItemT]):
         expected = self._expected_tokens(request)
         await self._limiter.enter(expected)
         most = self._options.max_requests
-        if self.why is None and most is not None and self.tally.requests >= most:
+        if self.why is None and most is not None and self._options.requests_before + self.tally.requests >= most:
             self.stop(f"the limit of {most:,} requests (--max-requests) was reached")
         if self.why is not None:
             raise _HaltedError
@@ -418,8 +422,9 @@ class Runner(Generic[ItemT]):
             self._replies_counted += len(answer.replies)
         tally.input_tokens += answer.input_tokens or 0
         tally.output_tokens += answer.output_tokens or 0
-        if most is not None and tally.tokens >= most and self.why is None:
-            self.stop(f"{tally.tokens:,} tokens were used, and --max-tokens is {most:,}")
+        tokens = self._options.tokens_before + tally.tokens
+        if most is not None and tokens >= most and self.why is None:
+            self.stop(f"{tokens:,} tokens were used, and --max-tokens is {most:,}")
 
     def _picture(self, scene: ItemT) -> Picture:
         if self._pictures is None:

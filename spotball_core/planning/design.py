@@ -79,8 +79,10 @@ class Spread:
         se = math.sqrt(self.variance(images, answers))
         if not self._testable(images):
             return 0.0
-        left = max(abs(effect) - self.step / (images * answers), 0.0)
-        return power_of(left, se, df=images - 1, alpha=self.alpha) if se > 0 else float(left > 0)
+        ties = self.step / (images * answers)
+        if se == 0:
+            return float(abs(effect) > ties)
+        return power_of(effect, se, df=images - 1, alpha=self.alpha, ties=ties)
 
     def images(self, effect: float, answers: int) -> int | None:
         """Return the smallest number of images with which an effect is detected; None if no number is enough."""

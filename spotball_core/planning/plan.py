@@ -28,6 +28,11 @@ SHOWN = (1, 5, 20, 50)
 IMAGES = (25, 50, 100, 200, 400, 800, 1600)
 """Numbers of images of the curves."""
 
+LEAST_MATCHED = 10
+"""Minimum number of answers per image in plans for matched metrics. With fewer, these estimates have a bias, and more
+noise than the components predict.
+"""
+
 RESAMPLES = 500
 """Number of resamples of the pilot's images for the interval of the needed number of images."""
 
@@ -150,6 +155,11 @@ def plan(
     )
 
 
+def least_answers(metric: Metric) -> int:
+    """Return the minimum number of answers per image for which a metric can be planned."""
+    return max(metric.least_responses, LEAST_MATCHED if metric.is_matched else 1)
+
+
 def _names(scoring: Scoring, a: str | None, b: str | None) -> tuple[str, str | None]:
     if a is not None:
         if a == b:
@@ -228,7 +238,7 @@ class _Planner:
         people = sum(self._per_answer(side, part) for side, part in enumerate(components.values()))
         people *= len(self.groups) - len(names) + 1
         spread = pair.spread(
-            people=people, least=metric.least_responses, alpha=ALPHA / (self.goal.tests or 1), power=self.goal.power
+            people=people, least=least_answers(metric), alpha=ALPHA / (self.goal.tests or 1), power=self.goal.power
         )
         effect = self.goal.of(metric.key, unit)
         own = int(min(np.nanmedian(side.answers) for side in values))

@@ -16,7 +16,7 @@ _EXACT = 100
 """Degrees of freedom above this number are rounded, so that a search over many numbers of images is fast."""
 
 
-def power_of(difference: float, se: float, *, df: int | None = None, alpha: float = 0.05) -> float:
+def power_of(difference: float, se: float, *, df: int | None = None, alpha: float = 0.05, ties: float = 0.0) -> float:
     """Return the probability that a two-sided test at level alpha detects a true difference.
 
     Args:
@@ -24,12 +24,14 @@ def power_of(difference: float, se: float, *, df: int | None = None, alpha: floa
         se: the standard error of its estimate, above 0.
         df: degrees of freedom of the standard error; None if it is known (a z test).
         alpha: the significance level.
+        ties: amount by which an estimated difference must be larger, because the p value of a permutation test counts
+            ties.
 
     Examples:
         >>> round(power_of(2.8, 1.0), 2), round(power_of(0.0, 1.0, df=19), 2)
         (0.8, 0.05)
     """
-    return _power(abs(difference) / se, df, alpha)
+    return _upper((difference - ties) / se, df, alpha) + _upper((-difference - ties) / se, df, alpha)
 
 
 def smallest_difference(se: float, *, df: int | None = None, alpha: float = 0.05, power: float = POWER) -> float:
@@ -63,12 +65,14 @@ def _noncentrality(df: int | None, alpha: float, power: float) -> float:
 
 
 def _power(delta: float, df: int | None, alpha: float) -> float:
+    return _upper(delta, df, alpha) + _upper(-delta, df, alpha)
+
+
+def _upper(delta: float, df: int | None, alpha: float) -> float:
+    """Return the probability of a significant positive estimate."""
     from scipy.stats import nct, norm, t
 
     if df is None:
-        critical = float(norm.isf(alpha / 2))
-        return float(norm.sf(critical - delta) + norm.cdf(-critical - delta))
-    critical = float(t.isf(alpha / 2, df))
+        return float(norm.sf(float(norm.isf(alpha / 2)) - delta))
     # Far in the lower tail, SciPy's noncentral t can be NaN; the probability is then negligible.
-    below = float(nct.cdf(-critical, df, delta)) if delta < 5 else 0.0
-    return float(nct.sf(critical, df, delta)) + below
+    return float(nct.sf(float(t.isf(alpha / 2, df)), df, delta)) if delta > -5 else 0.0

@@ -82,8 +82,8 @@ def test_run_uses_all_images_if_the_rule_never_holds(data: Path, tmp_path: Path,
 
 
 def test_run_stopped_by_a_limit_of_requests_continues(data: Path, tmp_path: Path, server: LoopbackServer) -> None:
-    stopped = run(data, tmp_path / "run", server, "ci(accuracy) < 1", "--limit", "6", "--max-requests", "5")
-    assert (stopped.returncode, stopped.stdout) == (1, "")
+    stopped = run(data, tmp_path / "run", server, "ci(accuracy) < 1", "--limit", "6", "--max-requests", "7")
+    assert (stopped.returncode, stopped.stdout, server.log()["requests"]) == (1, "", 7)
     done = run(data, tmp_path / "run", server, "ci(accuracy) < 1", "--limit", "6")
     assert done.returncode == 0
     assert len(run_process.rows(tmp_path / "run")) == 2 * 2 * 6

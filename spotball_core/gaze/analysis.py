@@ -302,18 +302,19 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
         else None
     )
     mechanism, no_mechanism = mechanism_or_reason(rows, seed=options.seed)
+    constant = constant_choice(rows)
     return RespondentResult(
         respondent=rows["respondent"][0],
         n_trials=len(rows),
         n_unmatched=rows.select(pl.col("choice").null_count()).item(),
-        summary=summary(kind, stable, mechanism or no_mechanism, tests["1"]),
+        summary=summary(kind, stable, constant or mechanism or no_mechanism, tests["1"]),
         accuracy={str(n): mean.value for n, mean in accuracy.items()},
         accuracy_ci95={str(n): mean.ci95 for n, mean in accuracy.items()},
         accuracy_trials={str(n): mean.n_trials for n, mean in accuracy.items()},
         accuracy_of=accuracy_of,
         tests=tests,
         type=kind,
-        constant=constant_choice(rows),
+        constant=constant,
         at_chance=at_chance(rows, alpha=options.policy.alpha),
         stability=stable,
         mechanism=mechanism,
@@ -327,16 +328,21 @@ def _respondent(task: _RespondentTask) -> RespondentResult:
     )
 
 
-def summary(kind: Type, stable: Stability | None, mechanism: Mechanism | str | None, gap: Finding) -> str:
-    """Describe a respondent: the result of the cue model, and then the type.
+def summary(kind: Type, stable: Stability | None, mechanism: Constant | Mechanism | str | None, gap: Finding) -> str:
+    """Describe a respondent: its constant choice or the result of the cue model, and then the type.
 
     Args:
         kind: the respondent's type.
         stable: the stability of the type; None if it was not estimated.
-        mechanism: the respondent's cue model, or why it was not fitted.
+        mechanism: the respondent's constant choice or cue model, or why the cue model was not fitted.
         gap: the finding of Test 1.
     """
-    says = mechanism.says if isinstance(mechanism, Mechanism) else f"The cue model was not fitted: {mechanism}."
+    if isinstance(mechanism, Mechanism):
+        says = mechanism.says
+    elif isinstance(mechanism, Constant):
+        says = f"{mechanism.says.capitalize()}."
+    else:
+        says = f"The cue model was not fitted: {mechanism}."
     often = f" (also in {stable.share:.0%} of {stable.resamples} resamples)" if stable else ""
     type_says = f"The type by the paper's tests is {kind}{often}."
     if kind == "no gap shown":

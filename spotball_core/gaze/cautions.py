@@ -125,12 +125,11 @@ def _unclear(results: Sequence[RespondentResult]) -> list[str]:
         for key, test in result.tests.items():
             if key[0].isdigit() and test.verdict is None:
                 reason = f"Test {key} has no answer: {in_words(test.reason)}"
+                if result.mechanism:
+                    reason += ". The cue model does not need this test"
                 names.setdefault(reason, []).append(result.respondent)
                 break
-    return [
-        f"the type of {listed(respondents)} is unclear, because {reason}. The cue model does not need this test"
-        for reason, respondents in names.items()
-    ]
+    return [f"the type of {listed(respondents)} is unclear, because {reason}" for reason, respondents in names.items()]
 
 
 def _human_level_on_natural_photos(result: RespondentResult) -> str | None:

@@ -79,6 +79,16 @@ TABLE_3: Final = (
 """Table 3, in the order of the paper."""
 
 
+def percent(row: PublishedTraining, photos: str) -> str:
+    """Return an accuracy of Table 3 in percent, with its standard deviation, as the paper prints it.
+
+    Args:
+        row: the row of the table.
+        photos: the set of photos, such as `incongruent`.
+    """
+    return f"{100 * row.accuracy[photos]:.2f}" + (f" ± {100 * row.sd[photos]:.2f}" if row.sd else "")
+
+
 def published_tables() -> tuple[Titled, Titled]:
     """Return Tables 1 and 3 as the paper prints them, in percent."""
     sizes = (2, 3, 4)
@@ -86,16 +96,7 @@ def published_tables() -> tuple[Titled, Titled]:
         [row.respondent, "pilot" if row.pilot else "main study", *(f"{100 * row.accuracy[n]:.0f}" for n in sizes)]
         for row in TABLE_1
     ]
-    third = [
-        [
-            row.model,
-            *(
-                f"{100 * value:.2f}" + (f" ± {100 * row.sd[name]:.2f}" if row.sd else "")
-                for name, value in row.accuracy.items()
-            ),
-        ]
-        for row in TABLE_3
-    ]
+    third = [[row.model, *(percent(row, name) for name in row.accuracy)] for row in TABLE_3]
     return (
         ("Table 1: accuracy (%)", 2, ["respondent", "photos", *(f"{n} objects" for n in sizes)], first),
         (

@@ -46,6 +46,8 @@ _VERBS: Final[Mapping[str, tuple[str, str]]] = {
         "follows the eyes in some trials and the head in others",
         "follow the eyes in some trials and the head in others",
     ),
+    "eye or both": ("follows the eyes or both cues", "follow the eyes or both cues"),
+    "head or both": ("follows the head or both cues", "follow the head or both cues"),
     "guess": ("guesses", "guess"),
     "none": ("fits no cue model", "fit no cue model"),
 }

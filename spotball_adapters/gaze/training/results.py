@@ -14,6 +14,7 @@ from spotball_adapters.gaze.training.settings import Run, TrainingSettings
 from spotball_core.gaze.data.stimuli import Condition
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.plain_tests import mean_share, one_sample
+from spotball_core.gaze.published import SOURCE, TABLE_3, percent
 from spotball_core.pages.figures import ENDINGS
 from spotball_core.plots.canvas import FigureFrame, plain_style
 from spotball_core.plots.theme import FAINT, THEME, save_figure
@@ -266,6 +267,10 @@ def _table(report: TrainingReport) -> Titled:
     if report.difference:
         rows.append(["difference", "", *(_cell(report.difference[c], sign="+") for c in report.chance)])
     rows.append(["guessing", "", *(number(chance, "share") for chance in report.chance.values())])
+    # The paper trained once per seed, with five seeds.
+    rows += [
+        [f"paper: {row.model}", "5" if row.sd else "", *(percent(row, c) for c in report.chance)] for row in TABLE_3
+    ]
     tested = ", ".join(f"{n:,} {condition}" for condition, n in report.n_test.items())
     return f"Accuracy on the test {_kind(report)}, as in the paper's Table 3 ({tested})", 1, heads, rows
 
@@ -283,7 +288,8 @@ def _cell(over: Over, sign: str = "") -> str:
 def _foot(report: TrainingReport) -> str:
     explanation = "Entries show the mean ± standard deviation over seeds, and Student's 95% interval of the mean."
     warnings = "".join(f"warning: {warning}\n" for warning in report.warnings)
-    return f"{warnings}{explanation} Data: {_kind(report)}.\n{report.signature}"
+    published = f"The rows of the paper are about its own photos: {SOURCE}."
+    return f"{warnings}{explanation} Data: {_kind(report)}.\n{published}\n{report.signature}"
 
 
 def _kind(report: TrainingReport) -> str:

@@ -21,6 +21,11 @@ This limit matters if the additional parameters of a structure are estimated at 
 parameters differs little from a simpler one, and the standard error of the difference is near 0 as well.
 """
 
+_REJECTED: Final = 3.84
+"""A structure also counts as close if its deviance from the best fit to all scenes is at most this.
+
+This is the 95% quantile of the chi-square distribution with 1 degree of freedom.
+"""
 
 _HOPELESS: Final = 20.0
 _HOPELESS_ERRORS: Final = 5.0
@@ -35,8 +40,9 @@ class Comparison:
             than the best fit are not cross-validated and are missing here.
         behind: by structure, how much lower its score is than the best score.
         errors: by structure, the standard error of that difference over scenes.
-        close: the structures whose score is at most two standard errors, or at most `LEAST`, below the best score:
-            simple ones first, and among equally simple ones the one with the best score first.
+        close: the structures whose score is at most two standard errors, or at most `LEAST`, below the best score, or
+            that a likelihood-ratio test on all scenes does not reject: simple ones first, and among equally simple ones
+            the one with the best score first.
     """
 
     scores: dict[StructureName, float]
@@ -59,7 +65,16 @@ def compare(fits: Mapping[StructureName, CueFit[ModelT]], *, seed: int = 0, fold
     differences = {name: by_scene[best] - values for name, values in by_scene.items()}
     behind = {name: float(values.sum()) for name, values in differences.items()}
     errors = {name: float(values.std(ddof=1) * np.sqrt(len(values))) for name, values in differences.items()}
-    close = [one for one in STRUCTURES if one.name in scores and _close(behind[one.name], errors[one.name])]
+    top = max(fitted.log_likelihood for fitted in fits.values())
+    close = [
+        one
+        for one in STRUCTURES
+        if one.name in scores
+        and (
+            behind[one.name] <= max(LEAST, STANDARD_ERRORS * errors[one.name])
+            or 2 * (top - fits[one.name].log_likelihood) <= _REJECTED
+        )
+    ]
     close.sort(key=lambda structure: (structure.complexity, -scores[structure.name]))
     return Comparison(scores, behind, errors, tuple(structure.name for structure in close))
 
@@ -79,10 +94,6 @@ def _plausible(fits: Mapping[StructureName, CueFit[ModelT]]) -> list[StructureNa
 def _by_scene(fitted: CueFit[ModelT], values: FloatArray) -> FloatArray:
     data = fitted.model.data
     return np.asarray(np.bincount(data.scene, weights=values, minlength=data.n_scenes), dtype=np.float64)
-
-
-def _close(behind: float, error: float) -> bool:
-    return behind <= max(LEAST, STANDARD_ERRORS * error)
 
 
 def _held_out(fitted: CueFit[ModelT], seed: int, folds: int) -> FloatArray:

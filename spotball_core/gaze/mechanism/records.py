@@ -9,7 +9,18 @@ from spotball_core.gaze.mechanism.kernels import Ends, Shape
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval
 
-Kind = Literal["eye", "head", "compromise", "coin", "guess", "none", "eye or head", "coin or compromise"]
+Kind = Literal[
+    "eye",
+    "head",
+    "compromise",
+    "coin",
+    "guess",
+    "none",
+    "eye or head",
+    "eye or both",
+    "head or both",
+    "coin or compromise",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -96,8 +107,8 @@ class Mechanism(Record):
 
     Attributes:
         kind: `eye` or `head`: that cue alone; `compromise`: a position between both; `coin`: one of the two on each
-            trial; `guess`: neither; `none`: no model fits; `eye or head` and `coin or compromise`: the choices do not
-            distinguish these two.
+            trial; `guess`: neither; `none`: no model fits; the kinds with `or`: the choices do not distinguish these
+            two (`both`: a compromise or a coin).
         w: weight of the head, from 0 (eyes) to 1 (head); for a coin or a compromise, from that structure, like the
             following parameters except q; for the other kinds, from the full model.
         q: probability that a trial follows one cue alone, from 0 (compromise) to 1 (coin).

@@ -47,6 +47,9 @@ _COIN: Final = 0.5
 _NEGLIGIBLE: Final = 0.05
 """A respondent follows one cue only if the interval of w contains a weight of the other cue of at most this."""
 
+_MINOR: Final = 1 / 3
+"""A respondent follows one cue only if the interval of w excludes weights of the other cue above this."""
+
 _UNIFORM: Final = 16.8
 """A respondent guesses only if the deviance of uniform guessing from the full model is at most this.
 
@@ -58,11 +61,16 @@ _NOT_DETERMINED: Final[Mapping[Kind, str]] = {
     "eye": "the respondent follows only the eyes, so the choices do not show how cues are combined",
     "head": "the respondent follows only the head, so the choices do not show how cues are combined",
     "eye or head": "the choices do not distinguish eyes from head",
+    "eye or both": "the choices do not show whether the head counts",
+    "head or both": "the choices do not show whether the eyes count",
     "coin or compromise": "the value depends on whether the respondent is a coin or a compromise",
     "none": "no mechanism fits the choices",
 }
 _NOTHING: Final = ("guess", "none", "eye or head")
 """Kinds for which no parameter is determined."""
+
+_COMBINED: Final = ("coin", "compromise", "coin or compromise")
+"""Kinds for which q is determined."""
 
 _CLOSE_TO_BOUND: Final = 1e-3
 
@@ -121,7 +129,7 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
             break
     chosen = min(checks, key=lambda name: (not checks[name].fits, checks[name].excess))
     check = checks[chosen]
-    kind = _kind(chosen, close, full[0], ends[Q]) if check.fits else "none"
+    kind = _kind(chosen, close, full[0], ends) if check.fits else "none"
     estimates = _estimates(kind, fits[chosen], full, ends)
     matched = rows.filter(_known())
     combined = kind in ("coin", "compromise")
@@ -170,9 +178,14 @@ def _known() -> pl.Expr:
 
 
 def _kind(
-    chosen: StructureName, close: Sequence[StructureName], full: CueFit[CueLikelihood], q_ends: tuple[float, float]
+    chosen: StructureName,
+    close: Sequence[StructureName],
+    full: CueFit[CueLikelihood],
+    ends: Mapping[int, tuple[float, float]],
 ) -> Kind:
     """Return the kind of the chosen structure, or the two kinds that the data cannot distinguish.
+
+    A compromise with two objects chooses like a respondent that follows the cue with the larger weight.
 
     A coin and a compromise differ if objects are between the targets. Without such photos, only the assumed shape of
     the noise distinguishes them. They are also not distinguished if the interval of q contains the value of the other
@@ -180,10 +193,14 @@ def _kind(
     """
     if chosen in ("eye", "head") and {"eye", "head"} <= set(close):
         return "eye or head"
-    if chosen in ("guess", "eye", "head"):
-        return chosen
+    if chosen == "eye":
+        return "eye" if ends[W][1] <= _MINOR else "eye or both"
+    if chosen == "head":
+        return "head" if ends[W][0] >= 1 - _MINOR else "head or both"
+    if chosen == "guess":
+        return "guess"
     kind: Kind = ("coin" if full.parameters[Q] >= _COIN else "compromise") if chosen == "mixed" else chosen
-    low, high = q_ends
+    low, high = ends[Q]
     data = full.model.data
     with_object_between = np.abs(data.head - data.gaze).max() > 1
     needed, other = (high == 1, low == 0) if kind == "coin" else (low == 0, high == 1)
@@ -222,7 +239,7 @@ def _estimates(
     return {
         **estimates,
         "w": missing(_NOT_DETERMINED[kind]) if kind == "coin or compromise" else estimate(base, W),
-        "q": missing(_NOT_DETERMINED[kind]) if kind in ("eye", "head") else estimate(full[0], Q),
+        "q": estimate(full[0], Q) if kind in _COMBINED else missing(_NOT_DETERMINED[kind]),
         "photo_noise": estimate(base, LOG_PHOTO) if base.model.data.repeated else one_trial,
     }
 

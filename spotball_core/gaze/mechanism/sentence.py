@@ -36,6 +36,13 @@ def sentence(kind: Kind, w: Estimate, lapse: Estimate, *, excess: float, weights
             f"Follows the head on {weights['coin']:.1%} of the trials (coin), or combines eyes and head with a weight "
             f"of {weights['compromise']:.1%} for the head (compromise); these data cannot distinguish them; {lapses}."
         )
+    if kind in ("eye or both", "head or both"):
+        assert w.ci95 is not None
+        cue, other, most = ("eyes", "head", w.ci95[1]) if kind == "eye or both" else ("head", "eyes", 1 - w.ci95[0])
+        return (
+            f"Follows the {cue}, or combines eyes and head with a weight of up to {most:.1%} for the {other}; these "
+            f"data cannot distinguish them; {lapses}."
+        )
     if kind == "eye":
         return f"Follows the eyes; {lapses}."
     if kind == "head":

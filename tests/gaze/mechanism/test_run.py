@@ -10,6 +10,7 @@ import pytest
 from spotball_core.errors import OptionError
 from spotball_core.gaze.data.trials import Trials, together
 from spotball_core.gaze.mechanism.constant import constant_choice
+from spotball_core.gaze.mechanism.records import Kind
 from spotball_core.gaze.mechanism.run import fit_mechanism
 from spotball_core.gaze.power.observers import Cue, Observer, factorial_design, simulate
 from spotball_core.gaze.weights import estimate_weights, mechanism_table, weights_as_markdown, weights_as_text
@@ -96,6 +97,17 @@ def test_fit_mechanism_does_not_distinguish_coin_from_compromise_with_two_object
     assert found.w.value is found.w.ci95 is None
     assert found.q.ci95 is not None
     assert found.lapse.ci95 is not None
+
+
+@pytest.mark.parametrize(("weight", "kind"), [(0.3, "eye or both"), (0.7, "head or both")])
+def test_fit_mechanism_does_not_name_one_cue_if_the_other_may_count_more_than_a_third(
+    weight: float, kind: Kind
+) -> None:
+    """With two objects, a compromise with little noise chooses like a respondent that follows one cue."""
+    found = fit_mechanism(two_objects(Observer("compromise", weight=weight, noise=0.05, stimulus_noise=0.0)))
+    assert found.kind == kind
+    assert found.w.ci95[0] <= weight <= found.w.ci95[1]
+    assert found.q.value is found.q.ci95 is None
 
 
 def test_fit_mechanism_does_not_give_guess_for_72_photos_that_are_answered_far_above_chance() -> None:

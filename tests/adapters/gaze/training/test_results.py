@@ -117,6 +117,13 @@ class TestTable:
                 assert part in text
             assert text.index("Congruent") < text.index("Incongruent") < text.index("Natural")
 
+    def test_table_ends_with_the_accuracies_of_the_paper_for_the_same_conditions(self, report: TrainingReport) -> None:
+        rows = [line for line in results.to_markdown(report).splitlines() if line.startswith("|")]
+        assert [[cell.strip() for cell in row.split("|")[3:-1]] for row in rows[-2:]] == [
+            ["62.82", "15.65", "65.22"],
+            ["70.00 ± 5.01", "34.15 ± 1.76", "76.81 ± 2.90"],
+        ]
+
     def test_table_of_training_on_photos_does_not_mention_synthetic_images(self) -> None:
         assert "synthetic" not in results.to_text(reported(data="0123456789"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spotball_core.counting.counts import Counts, answers
-from spotball_core.counting.signs import KEYS, OPTIONS, UNIT, Sign, of_cells, shown_by_cells, signs
+from spotball_core.counting.signs import KEYS, OPTIONS, UNIT, Sign, balls_of, of_cells, shown_by_cells, signs
 from spotball_core.error_codes import Code
 from spotball_core.errors import InputError, Problem, plain
 from spotball_core.grid import Grid
@@ -97,7 +97,7 @@ def warnings_of_counts(counts: Counts, scenes: Sequence[Scene], files: Sequence[
     )
     first, *others = map(str, files)
     problems = []
-    for sign in signs(of_cells(table, scenes, grid), scenes, grid):
+    for sign in signs(of_cells(table, balls_of(scenes, grid), grid), scenes, grid):
         what, expected = _texts(sign, grid)
         problems.append(_with_others(Problem("invalid-value", first, None, "cell", what, expected), others))
     return tuple(problems)

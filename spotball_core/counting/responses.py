@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Unpack
 
 from spotball_core.counting import samples, signs
@@ -252,13 +253,17 @@ class Reader:
             part = self._spelt.slice(start, GROUPS_AT_ONCE).lazy()
             yield located(self.identified(part).collect(), self.grid, self.options.get("first_index"))
 
+    @cached_property
+    def _balls(self) -> pl.DataFrame:
+        return signs.balls_of(self.known, self.grid)
+
     def _sums_of(self, groups: pl.DataFrame) -> pl.DataFrame:
         """Return the sums of `signs` over the answers that name cells."""
         import polars as pl
 
         renamed = pl.when(pl.col("image") != pl.col("_given")).then("n") if self.aliases else pl.lit(0)
         cells = groups.with_columns(renamed=renamed, n=pl.col("n") - pl.col("apart"))
-        return signs.of_cells(cells, self.known, self.grid)
+        return signs.of_cells(cells, self._balls, self.grid)
 
     def _to_count(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return only the columns that are counted. Categories need much less memory than text."""

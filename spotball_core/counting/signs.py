@@ -105,7 +105,23 @@ class Sign:
 # Sums ---------------------------------------------------------------------------------------------------------
 
 
-def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
+def balls_of(scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
+    """Return a table of the scenes with a known ball: `sport`, `image`, and the indices of the ball's cells, `_ball`."""
+    import polars as pl
+
+    known = [scene for scene in scenes if scene.ball_cells]
+    index = {label: number for number, label in enumerate(grid.labels)}
+    return pl.DataFrame(
+        {
+            "sport": [scene.sport for scene in known],
+            "image": [scene.image for scene in known],
+            "_ball": [[index[cell] for cell in scene.ball_cells or ()] for scene in known],
+        },
+        schema={"sport": pl.String, "image": pl.String, "_ball": pl.List(pl.Int64)},
+    )
+
+
+def of_cells(answers: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Return the sums per `KEYS` over answers that name cells.
 
     Args:
@@ -113,8 +129,8 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
             number of answers to images whose id had a file extension; `_index`, the cell's index, null outside the
             grid; `_row` and `_col` as in the file (which should count from 1), null if missing; and optionally `cell`
             and `row`, the texts in the file.
-        scenes: the scenes that the answers refer to.
-        grid: a grid with their rows and columns.
+        balls: the result of `balls_of`.
+        grid: a grid with the rows and columns of the scenes.
     """
     import polars as pl
 
@@ -122,27 +138,23 @@ def of_cells(answers: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> pl.D
     shown = shown_by_cells(answers.columns, grid)
     numbers = shown["numbers"]
     fits = numbers & col.is_between(1, grid.rows) & row.is_between(1, grid.cols)
-    balls = pl.DataFrame(
-        [(*scene.key, [grid.index(cell) for cell in scene.ball_cells or ()]) for scene in scenes],
-        schema={"sport": pl.String, "image": pl.String, "_ball": pl.List(pl.Int64)},
-        orient="row",
+    answers = answers.with_columns(
+        **{name: _times(is_shown) for name, is_shown in shown.items()},
+        fit_swapped=_times(fits),
+        across=_times(numbers) * (col - 0.5) / grid.cols,
+        down=_times(numbers) * (row - 0.5) / grid.rows,
     )
-    counted = pl.col("row").is_not_null() if "row" in answers.columns else pl.lit(False)
-    from_0 = row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)
-    later = pl.when(from_0).then(row * grid.cols + col)
-    return _summed(
-        answers.join(balls, on=["sport", "image"], how="left").with_columns(
-            **{name: _times(is_shown) for name, is_shown in shown.items()},
+    if "row" in answers.columns:
+        counted = pl.col("row").is_not_null()
+        from_0 = row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)
+        later = pl.when(from_0).then(row * grid.cols + col)
+        answers = answers.join(balls, on=["sport", "image"], how="left").with_columns(
             counted=_times(counted & numbers),
             fit_from_0=_times(counted & from_0),
             hits=_times(counted & pl.col("_ball").list.contains(index)),
             hits_from_0=_times(counted & pl.col("_ball").list.contains(later.cast(pl.Int64))),
-            fit_swapped=_times(fits),
-            across=_times(numbers) * (col - 0.5) / grid.cols,
-            down=_times(numbers) * (row - 0.5) / grid.rows,
-        ),
-        grid,
-    )
+        )
+    return _summed(answers, grid)
 
 
 def shown_by_cells(columns: Sequence[str], grid: Grid) -> dict[str, pl.Expr]:
@@ -259,7 +271,7 @@ def signs(sums: pl.DataFrame, scenes: Sequence[Scene], grid: Grid) -> list[Sign]
             places_down=(pl.col("down") / pl.col("numbers") * grid.rows).floor().n_unique(),
             images=pl.struct("sport", "image").filter(pl.col("row_low").is_not_null()).n_unique(),
         )
-        .join(_swapped(sums, scenes).with_columns(better=True), on=UNIT, how="left")
+        .join(_swapped(sums, balls_of(scenes, grid), grid).with_columns(better=True), on=UNIT, how="left")
         .join(_in_percent(sums, scenes).with_columns(percent=True), on=UNIT, how="left")
         .sort(UNIT)
     )
@@ -389,16 +401,15 @@ def _in_percent(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
     )
 
 
-def _swapped(sums: pl.DataFrame, scenes: Sequence[Scene]) -> pl.DataFrame:
+def _swapped(sums: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """Return the units whose answers agree better with the ball, or with people's answers, if x and y are swapped."""
     import polars as pl
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
-    place = ("sport", "image", "known_x", "known_y")
-    truth = pl.DataFrame(
-        [(*scene.key, *_center(scene)) for scene in scenes if scene.ball_cells],
-        schema=dict(zip(place, (pl.String, pl.String, pl.Float64, pl.Float64), strict=True)),
-        orient="row",
+    # The center of the ball's cells, as fractions of the image's width and height.
+    truth = balls.explode("_ball").group_by("sport", "image").agg(
+        known_x=((pl.col("_ball") % grid.cols + 1).mean() - 0.5) / grid.cols,
+        known_y=((pl.col("_ball") // grid.cols + 1).mean() - 0.5) / grid.rows,
     )
     is_human = pl.col("kind") == "human"
     people = (
@@ -437,10 +448,3 @@ def _gains(given: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         .filter((pl.col("images") >= LEAST_IMAGES) & (pl.col("places") >= LEAST_ANSWERS))
         .select(*UNIT, "gain")
     )
-
-
-def _center(scene: Scene) -> tuple[float, float]:
-    """Return x and y of the center of the ball's cells, as fractions of the image's width and height."""
-    cells = [scene.layout.position(cell) for cell in scene.ball_cells or ()]
-    row, col = np.mean(cells, axis=0)
-    return (col - 0.5) / scene.grid.cols, (row - 0.5) / scene.grid.rows

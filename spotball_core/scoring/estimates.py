@@ -156,6 +156,7 @@ class Estimator:
         answers: Answers,
         policy: ScorePolicy,
         noise: dict[object, FloatArray] | None = None,
+        own: Mapping[str, Statistic | OptionError] | None = None,
     ) -> None:
         self.arrays: SceneArrays = arrays
         self.scenes: IntArray = scenes
@@ -163,7 +164,7 @@ class Estimator:
         self.policy: ScorePolicy = policy
         self.truth: BoolArray = arrays.truth[scenes]
         self._noise = noise
-        self._own: dict[str, Statistic | OptionError] = {}
+        self._own: dict[str, Statistic | OptionError] = dict(own or {})
 
     def estimate(self, metric: Metric) -> MetricValue:
         """Return the metric's value, or the reason why it has no value."""
@@ -181,8 +182,9 @@ class Estimator:
         for key, metric in by_key.items():
             if reason := self._undefined(metric):
                 values_by_key[key] = MetricValue(value=None, reason=reason)
-        defined = [metric for key, metric in by_key.items() if key not in values_by_key]
-        self._own |= self._statistics(defined, self.answers.mass, self.answers.unparsed)
+        defined = self.defined(by_key.values())
+        if new := [metric for metric in defined if metric.key not in self._own]:
+            self._own |= self._statistics(new, self.answers.mass, self.answers.unparsed)
         for metric in defined:
             key, statistic = metric.key, self._own[metric.key]
             if isinstance(statistic, OptionError):
@@ -232,6 +234,10 @@ class Estimator:
         return sizes
 
     # What is defined -----------------------------------------------------------------------------------------
+
+    def defined(self, metrics: Iterable[Metric]) -> list[Metric]:
+        """Return the metrics whose requirements are met."""
+        return [metric for metric in metrics if not self._undefined(metric)]
 
     def _undefined(self, metric: Metric) -> str | None:
         if not len(self.scenes):
@@ -313,23 +319,34 @@ class Estimator:
     def _statistics(
         self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
     ) -> dict[str, Statistic | OptionError]:
-        """Return `statistic` of several metrics by key, or the errors. Metrics share their random draws.
+        """Return `statistic` of several metrics by key, or the errors."""
+        blocks = self.blocks(metrics, mass, unparsed, draws=draws)
+        return self.joined(metrics, (statistics_of(metrics, block, self._noise) for block in blocks))
 
-        Images are processed in blocks, to limit memory. Random draws depend on the seed and the number of the block.
+    def blocks(
+        self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
+    ) -> Iterator[MetricInput]:
+        """Yield the input of each block of images; the arguments are those of `statistic`.
+
+        Random draws depend on the seed and the number of the block.
         """
         data = self._input(metrics, mass, unparsed, draws)
+        for number, start in enumerate(range(0, max(len(self.scenes), 1), IMAGES_AT_ONCE)):
+            block = data.at(np.arange(start, min(start + IMAGES_AT_ONCE, len(self.scenes))))
+            yield replace(block, options=replace(data.options, seed=(self.policy.seed, number)))
+
+    def joined(
+        self, metrics: Sequence[Metric], blocks: Iterable[Mapping[str, Statistic | OptionError]]
+    ) -> dict[str, Statistic | OptionError]:
+        """Return the statistics of all images by key, or the errors, given those of each block."""
         parts: dict[str, list[Statistic]] = {metric.key: [] for metric in metrics}
         errors: dict[str, OptionError] = {}
-        for number, start in enumerate(range(0, max(len(self.scenes), 1), IMAGES_AT_ONCE)):
-            images = np.arange(start, min(start + IMAGES_AT_ONCE, len(self.scenes)))
-            options = replace(data.options, seed=(self.policy.seed, number))
-            block = replace(data.at(images), options=options, shared=sampling.SharedDraws(noise=self._noise))
-            for metric in metrics:
-                if metric.key not in errors:
-                    try:
-                        parts[metric.key].append(metric.aggregate.statistic(block))
-                    except OptionError as error:
-                        errors[metric.key] = error
+        for block in blocks:
+            for key, part in block.items():
+                if isinstance(part, OptionError):
+                    errors.setdefault(key, part)
+                else:
+                    parts[key].append(part)
         return {
             metric.key: errors.get(metric.key) or Statistic.joined(parts[metric.key]).only(self._used(metric))
             for metric in metrics
@@ -412,6 +429,20 @@ class Estimator:
             width: number of values that the caller computes per resample. A larger width gives smaller blocks.
         """
         return weight_blocks(n, self.policy.bootstrap, self.policy.seed, block=max(1, _BLOCK // width))
+
+
+def statistics_of(
+    metrics: Iterable[Metric], block: MetricInput, noise: dict[object, FloatArray] | None = None
+) -> dict[str, Statistic | OptionError]:
+    """Return the statistics of one block of images by key, or the errors. Metrics share their random draws."""
+    block = replace(block, shared=sampling.SharedDraws(noise=noise))
+    statistics: dict[str, Statistic | OptionError] = {}
+    for metric in metrics:
+        try:
+            statistics[metric.key] = metric.aggregate.statistic(block)
+        except OptionError as error:
+            statistics[metric.key] = error
+    return statistics
 
 
 def _checked(statistic: Statistic | OptionError) -> Statistic:

@@ -106,7 +106,7 @@ class Sign:
 
 
 def balls_of(scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
-    """Return a table of the scenes with a known ball: `sport`, `image`, and the indices of the ball's cells, `_ball`."""
+    """Return a table of the scenes with a known ball: `sport`, `image`, and `_ball`, the indices of its cells."""
     import polars as pl
 
     known = [scene for scene in scenes if scene.ball_cells]
@@ -407,9 +407,13 @@ def _swapped(sums: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataFram
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
     # The center of the ball's cells, as fractions of the image's width and height.
-    truth = balls.explode("_ball").group_by("sport", "image").agg(
-        known_x=((pl.col("_ball") % grid.cols + 1).mean() - 0.5) / grid.cols,
-        known_y=((pl.col("_ball") // grid.cols + 1).mean() - 0.5) / grid.rows,
+    truth = (
+        balls.explode("_ball")
+        .group_by("sport", "image")
+        .agg(
+            known_x=((pl.col("_ball") % grid.cols + 1).mean() - 0.5) / grid.cols,
+            known_y=((pl.col("_ball") // grid.cols + 1).mean() - 0.5) / grid.rows,
+        )
     )
     is_human = pl.col("kind") == "human"
     people = (

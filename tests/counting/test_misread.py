@@ -383,7 +383,9 @@ def test_of_cells_sums_equal_values_computed_by_hand() -> None:
         {**keys, "n": n, "renamed": 0, "_index": index, "_row": index // 10 + 1, "_col": index % 10 + 1}
         for index, n in ((24, 3), (59, 1))
     ]
-    sums = signs.of_cells(pl.DataFrame(rows), signs.balls_of(KNOWN, Grid.standard()), Grid.standard()).row(0, named=True)
+    sums = signs.of_cells(pl.DataFrame(rows), signs.balls_of(KNOWN, Grid.standard()), Grid.standard()).row(
+        0, named=True
+    )
     assert sums["across"] == pytest.approx((3 * 4.5 + 9.5) / 10)
     assert sums["down"] == pytest.approx((3 * 2.5 + 5.5) / 6)
     assert (sums["n"], sums["numbers"], sums["row_low"], sums["row_high"]) == (4, 4, 2, 5)

@@ -14,21 +14,20 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from spotball_adapters.prompts.prompt import Prompt
 from spotball_adapters.providers.protocol import Settings
 from spotball_adapters.runs.plan import Ask, SamplePlan
 from spotball_adapters.runs.store_schema import LATER_SETTINGS, PROMPT
-from spotball_core.errors import InputError, OptionError
-from spotball_core.schema.faults import problems_of_record
+from spotball_core.errors import OptionError
+from spotball_core.schema.faults import record_of_json
 from spotball_core.schema.record import Identifier, Name, Record
 from spotball_core.schema.scene import Scene
-from spotball_core.service.json_file import parse_json
 
 PICTURES, ASKED, MANIFEST = "pictures", "asked.jsonl", "manifest.json"
 
@@ -120,15 +119,7 @@ def read_manifest(batch: Path) -> Manifest:
         InputError: if the file is not a valid manifest.
     """
     path = batch / MANIFEST
-    try:
-        text = path.read_bytes()
-        parse_json(text)
-        return Manifest.model_validate_json(text)
-    except ValidationError as error:
-        problems = problems_of_record(error, str(path), model=Manifest, whole="file")
-        raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
-    except ValueError as error:
-        raise InputError.of("invalid-json", path, "file", str(error), "JSON", fix=_RESTORE) from None
+    return record_of_json(Manifest, path.read_bytes(), str(path), fix=_RESTORE)
 
 
 def read_asked(batch: Path) -> Iterator[BatchRequest]:
@@ -140,16 +131,7 @@ def read_asked(batch: Path) -> Iterator[BatchRequest]:
     path = batch / ASKED
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            try:
-                parse_json(line)
-                yield BatchRequest.model_validate_json(line)
-            except ValidationError as error:
-                problems = problems_of_record(error, str(path), number, model=BatchRequest)
-                raise InputError(replace(problem, fix=_RESTORE) for problem in problems) from None
-            except ValueError as error:
-                raise InputError.of(
-                    "invalid-json", path, "line", str(error), "JSON", line=number, fix=_RESTORE
-                ) from None
+            yield record_of_json(BatchRequest, line, str(path), number, fix=_RESTORE)
 
 
 def custom_id(batch: int, number: int, ask: Ask[Scene]) -> str:

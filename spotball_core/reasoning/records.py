@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import ValidationError
-
 from spotball_core.errors import InputError, unreadable_text
+from spotball_core.schema.faults import record_of_json
 from spotball_core.schema.record import Record
 from spotball_core.schema.report import Interval, MetricValue
 from spotball_core.schema.response import Kind
-from spotball_core.service.json_file import parse_json
 
 SCHEMA_VERSION: Final = 1
 
@@ -307,14 +305,6 @@ def read_reasoning(path: Path) -> ReasoningReport:
     """
     try:
         text = path.read_bytes()
-        parse_json(text)
-        return ReasoningReport.model_validate_json(text)
     except OSError as error:
         raise InputError([unreadable_text(str(path), error)]) from error
-    except ValueError as error:
-        where, actual = "file", str(error)
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            where, actual = ".".join(map(str, first["loc"])) or "file", first["msg"]
-        expected = "the output of `spotball reasoning --format json`"
-        raise InputError.of("invalid-value", path, where, actual, expected) from error
+    return record_of_json(ReasoningReport, text, str(path), fix="Name the output of `spotball reasoning --format json`")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from spotball_core.error_codes import Code
-from spotball_core.errors import Problem, did_you_mean
+from spotball_core.errors import InputError, Problem, did_you_mean
+from spotball_core.service.json_file import parse_json
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
+
+ModelT = TypeVar("ModelT", bound="BaseModel")
 
 _PREFIXES = ("Value error, ", "Input should be ", "expected ")
 
@@ -33,6 +37,37 @@ _STATEMENT = re.compile(r"\b(is|are|has|have|lies|add|end|make|sum|exclude)\b")
 
 _CODES: dict[str, Code] = {"missing": "missing-value", "extra_forbidden": "unknown-key"}
 """Codes of pydantic's error types; the code of all others is `invalid-value`."""
+
+
+def record_of_json(
+    model: type[ModelT], text: str | bytes, file: str, line: int | None = None, *, where: str = "", fix: str = ""
+) -> ModelT:
+    """Return the record that JSON text describes.
+
+    Args:
+        model: the type of the record.
+        text: the JSON.
+        file: the name of the file.
+        line: the line of the record, from 1.
+        where: the field that holds the record, such as `run`.
+        fix: advice to the user, as a sentence.
+
+    Raises:
+        InputError: if the text is not JSON, has a repeated key, or does not describe such a record.
+    """
+    from pydantic import ValidationError
+
+    whole = "file" if line is None else "line"
+    try:
+        parse_json(text)
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        problems = problems_of_record(error, file, line, model=model, where=where, whole=whole)
+        raise InputError(replace(problem, fix=fix or problem.fix) for problem in problems) from error
+    except ValueError as error:
+        raise InputError.of(
+            "invalid-json", file, where or whole, str(error)[:200], "JSON", line=line, fix=fix
+        ) from error
 
 
 def problems_of_record(

@@ -7,15 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pydantic import ValidationError
-
 from spotball_core.errors import InputError, OptionError, Problem, SpotballError
 from spotball_core.io.dataset import SCENES
 from spotball_core.io.scenes import read_scenes
 from spotball_core.leaderboard.reports import report_files
-from spotball_core.schema.faults import problems_of_record
+from spotball_core.schema.faults import record_of_json
 from spotball_core.service.files import replacing_folder
-from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import is_relative
 from spotball_core.text.words import plural
 from spotball_gen.dataset.exports.parquet import DATA
@@ -132,13 +129,7 @@ def _manifest(download: _Download) -> HubManifest:
         expected = f"at most {_MOST_OF_MANIFEST:,} bytes"
         raise InputError.of("too-large", f"{download.repo}: {MANIFEST}", "file", f"{size:,} bytes", expected)
     name, content = f"{download.repo}: {MANIFEST}", download.get(MANIFEST).read_bytes()
-    try:
-        parse_json(content)
-        return HubManifest.model_validate_json(content)
-    except ValidationError as error:
-        raise InputError(problems_of_record(error, name, model=HubManifest, whole="file")) from None
-    except ValueError as error:
-        raise InputError.of("invalid-json", name, "file", str(error), "JSON") from None
+    return record_of_json(HubManifest, content, name)
 
 
 def _wanted(manifest: HubManifest, remote: Mapping[str, RemoteFile], repo: str) -> list[str]:

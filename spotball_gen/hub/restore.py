@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from spotball_core.error_codes import Code
 from spotball_core.errors import InputError
 from spotball_core.io.dataset import SCENES
-from spotball_core.schema.faults import problems_of_record
+from spotball_core.schema.faults import record_of_json
 from spotball_core.schema.scene import Scene
-from spotball_core.service.json_file import parse_json
 from spotball_core.service.paths import confined
 from spotball_core.service.unpacked_size import check_parquet_size
 from spotball_gen.dataset.exports.columns import IMAGE_COLUMN, Column
@@ -141,13 +139,7 @@ def _in_order(lines: dict[int, str], name: str) -> bytes:
 
 
 def _image_path(file: Path, line: str, position: int) -> str:
-    try:
-        parse_json(line)
-        path = Scene.model_validate_json(line).path
-    except ValidationError as error:
-        raise InputError(problems_of_record(error, file.name, model=Scene, where=f"row {position}")) from None
-    except ValueError as error:
-        raise _refused("invalid-json", file, f"row {position}", str(error)[:200], "a scene as JSON") from None
+    path = record_of_json(Scene, line, file.name, where=f"row {position}").path
     if path is None or not is_visible(path):
         expected = "the path of an image, without hidden folders and files"
         raise _refused("invalid-path", file, "path", repr(path)[:80], expected)

@@ -13,8 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import ValidationError
-
 from spotball_adapters.gaze.points import point_trials
 from spotball_adapters.gaze.training.drawing import Box
 from spotball_adapters.gaze.training.pictures import (
@@ -32,12 +30,11 @@ from spotball_adapters.gaze.training.pictures import (
     validation_plans,
 )
 from spotball_adapters.gaze.training.settings import Run, TrainingSettings
-from spotball_core.errors import InputError, OptionError
+from spotball_core.errors import InputError, OptionError, unreadable_text
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trials, make_trials, read_trials, together, write_trials
-from spotball_core.schema.faults import problems_of_record
+from spotball_core.schema.faults import record_of_json
 from spotball_core.service.files import replacing, replacing_folder
-from spotball_core.service.json_file import parse_json
 from spotball_core.service.parallel import in_processes
 
 if TYPE_CHECKING:
@@ -216,31 +213,19 @@ def do(task: Task) -> Run:
 
 def read_run(path: Path) -> Run:
     """Read the record of a run. Raise InputError if the file is missing or invalid."""
+    return record_of_json(Run, _bytes(path, _TRAIN_AGAIN), str(path), fix=_TRAIN_AGAIN)
+
+
+def _bytes(path: Path, fix: str) -> bytes:
     try:
-        text = path.read_text(encoding="utf-8")
-        parse_json(text)
-        return Run.model_validate_json(text)
-    except ValidationError as error:
-        problems = problems_of_record(error, str(path), model=Run, whole="run")
-        raise InputError(replace(problem, fix=_TRAIN_AGAIN) for problem in problems) from error
-    except (OSError, ValueError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise InputError.of("wrong-folder", path, "run", reason, "a finished run", fix=_TRAIN_AGAIN) from error
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError([replace(unreadable_text(str(path), error), fix=fix)]) from error
 
 
 def _check_same(settings: TrainingSettings, out: Path) -> None:
     path = out / SETTINGS
-    try:
-        text = path.read_text(encoding="utf-8")
-        parse_json(text)
-        before = TrainingSettings.model_validate_json(text)
-    except ValidationError as error:
-        problems = problems_of_record(error, str(path), model=TrainingSettings, whole="file")
-        raise InputError(replace(problem, fix=_ANOTHER_FOLDER) for problem in problems) from error
-    except (OSError, ValueError) as error:
-        reason = str(error).split("\n", 1)[0]
-        expected = "the settings of an experiment"
-        raise InputError.of("wrong-file", path, "file", reason, expected, fix=_ANOTHER_FOLDER) from error
+    before = record_of_json(TrainingSettings, _bytes(path, _ANOTHER_FOLDER), str(path), fix=_ANOTHER_FOLDER)
     # Seeds may be added to an existing experiment.
     old, new = (record.model_dump(exclude={"seeds"}) for record in (before, settings))
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]

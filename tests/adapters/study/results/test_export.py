@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -104,13 +105,20 @@ def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Pa
     assert [(*row[:2], RESPONDENT, *row[3:]) for row in b] == a
 
 
+def test_export_without_a_participant_left_is_an_error(study: Path, tmp_path: Path) -> None:
+    strict = shutil.copytree(study, tmp_path / "strict")
+    text = (strict / "study.toml").read_text(encoding="utf-8").replace("per_image = 0", "per_image = 9999")
+    (strict / "study.toml").write_text(text, encoding="utf-8")
+    with raises(OptionError, "no-data"):
+        exported(strict, tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize(
     ("name", "options", "where"),
     [
         ("x.csv", ("--respondent", " "), "invalid-option:--respondent"),
         ("x", ("--respondent", "us", "--format", "release"), "conflicting-options:--respondent"),
         ("x.xlsx", (), "unsupported-format"),
-        ("x.csv", ("--exclude", "clock"), "no-data"),
     ],
 )
 def test_export_with_wrong_options_is_an_error(

@@ -200,7 +200,7 @@ def serve_command(
             "Server", "ADDRESS", "Trust the header X-Forwarded-For from this IP address or network; can be repeated."
         ),
     ] = None,
-    pilot: Annotated[bool, option("Input", None, "Pilot run: store its data separately.", "--pilot")] = False,
+    pilot: Annotated[bool, option("Input", None, "Use a pilot, whose data is stored separately.", "--pilot")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

@@ -35,7 +35,7 @@ Exclude = Annotated[
         "`small-window` (window too small).",
     ),
 ]
-Pilot = Annotated[bool, option("Input", None, "Use the data of the latest pilot run.", "--pilot")]
+Pilot = Annotated[bool, option("Input", None, "Use a pilot, whose data is stored separately.", "--pilot")]
 
 
 def add_to(group: typer.Typer) -> None:

@@ -32,7 +32,7 @@ def compare(
         option(
             "Input",
             "NAME",
-            "Second respondent, or one of its prompts. Differences are the value of --a minus that of --b.",
+            "Second respondent, or one of its prompts.",
             "--b",
         ),
     ],
@@ -40,9 +40,7 @@ def compare(
     reference: Reference = None,
     images: ImageChoice = None,
     policy: PolicyName = "standard",
-    permutations: Annotated[
-        int, option("Scoring", "N", "Number of permutations for p values. If fewer exist, all are used.", min=1)
-    ] = 10_000,
+    permutations: Annotated[int, option("Scoring", "N", "Number of permutations for p values.", min=1)] = 10_000,
     margin: Annotated[
         str | None,
         option("Scoring", "METRIC=M,...", "Largest difference that counts as equal, such as accuracy=3 (points)."),
@@ -59,10 +57,10 @@ def compare(
 
     Example: `spotball compare data --a human --b gemini/cot --reference human`
 
-    For each metric and sport, prints the paired difference with its confidence interval, the p value of a permutation
-    test, the p value corrected for the number of metrics, an effect size, and a conclusion. If no difference is clear,
-    prints the smallest difference that the data detect with 80% power. With --margin, the conclusion is a or b better,
-    equivalent, or undecided. Other respondents in the files are ignored.
+    For each metric and sport, prints the paired difference (a minus b) with its confidence interval, the p value of a
+    permutation test, the p value corrected for the number of metrics, an effect size, and a conclusion. If no
+    difference is clear, prints the smallest difference that the data detect with 80% power. With --margin, the
+    conclusion is a or b better, equivalent, or undecided. Other respondents in the files are ignored.
     """
     from spotball_core.cli.tables import amounts_of, table_arguments
     from spotball_core.comparison import tables as comparisons

@@ -15,6 +15,7 @@ from spotball_core.cli.options import (
     Full,
     Jobs,
     Photos,
+    PolicyName,
     Quiet,
     Seed,
     StimuliFile,
@@ -44,10 +45,7 @@ def analyze(
             "people if TRIALS do not contain human.",
         ),
     ] = None,
-    policy: Annotated[
-        Literal["standard", "paper"],
-        option("Tests", None, "Models and types of this package (standard), or those printed in the paper."),
-    ] = "standard",
+    policy: PolicyName = "standard",
     margin: Annotated[
         float, option("Tests", "POINTS", "Largest gap to people, in points, for the type human-level.")
     ] = 5,

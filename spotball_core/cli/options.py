@@ -96,7 +96,7 @@ ImageChoice = Annotated[
     option(SCORING, None, "Images to score: shared by all respondents, or all. Default: shared with --reference."),
 ]
 PolicyName = Annotated[
-    Literal["standard", "paper"], option(SCORING, None, "Scoring policy: standard, or paper (published tables).")
+    Literal["standard", "paper"], option(SCORING, None, "Policy: standard, or paper (as published).")
 ]
 Bootstrap = Annotated[int, option(SCORING, "N", "Bootstrap resamples; 0 for no confidence intervals.", min=0)]
 Seed = Annotated[int, option(ADVANCED, "N", "Seed of the random numbers.", min=0)]

@@ -59,7 +59,7 @@ def plan(
     price_image: Annotated[float | None, option("Plan", "P", "Price of one new image.", min=0)] = None,
     metrics: Annotated[
         str | None,
-        option("Plan", "NAMES", "Metrics, separated by commas. Default: those of the paper."),
+        option("Plan", "NAMES", "Use only these metrics, separated by commas."),
     ] = None,
     observer: Annotated[
         str | None,

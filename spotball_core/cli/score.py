@@ -53,7 +53,7 @@ def score(
         bool, option("Scoring", None, "Add the noise ceiling: split-half agreement between people.", "--ceiling")
     ] = False,
     full: Full = False,
-    metrics: Annotated[str | None, option("Output", "NAMES", "Print only these metrics, separated by commas.")] = None,
+    metrics: Annotated[str | None, option("Output", "NAMES", "Use only these metrics, separated by commas.")] = None,
     sport: Annotated[str | None, option("Output", "NAME", "Use only this sport.")] = None,
     format: FormatOption = None,
     out: Out = None,

@@ -232,9 +232,7 @@ def export(
 
 def check(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset.")],
-    permutations: Annotated[
-        int, option("Test", "N", "Number of random permutations that estimate the chance level.", min=20)
-    ] = 1000,
+    permutations: Annotated[int, option("Test", "N", "Number of permutations for p values.", min=20)] = 1000,
     seed: Seed = 0,
     format: TextFormat = None,
     debug: Debug = False,

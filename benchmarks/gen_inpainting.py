@@ -47,8 +47,7 @@ from spotball_core.grid import Grid
 from spotball_core.io.scenes import write_scenes
 from spotball_core.schema.scene import Scene
 from spotball_gen.footage.video_file import fitted, frames_between
-from spotball_gen.imaging.fill.blocks import recompressed
-from spotball_gen.imaging.fill.patches import blend_weights
+from spotball_gen.imaging.fill.patches import blend_weights, recompressed
 from spotball_gen.imaging.masks import MaskSettings, ball_mask, composite, mask_parts, player_pixels
 from spotball_gen.imaging.shadows import ellipse, shadow_of
 from spotball_gen.items.item import Box, Item, VideoSource

@@ -12,8 +12,8 @@ import numpy as np
 
 from spotball_adapters.embedders.protocol import Batch, Embedder, EmbedderAccess, NoVectorsError, vectors_of
 from spotball_adapters.providers.http import Server
-from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.openai import HOME, KEY, authorization
+from spotball_adapters.providers.protocol import key_from, missing
 from spotball_adapters.providers.responses import RejectedError
 from spotball_core.errors import OptionError
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from spotball_adapters.providers.http import Server
 from spotball_adapters.providers.image_tokens import anthropic_tokens
-from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -20,6 +19,8 @@ from spotball_adapters.providers.protocol import (
     Request,
     Settings,
     check_ranges,
+    key_from,
+    missing,
     refuse,
 )
 from spotball_adapters.providers.server_messages import count, word, writable

@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from spotball_adapters.providers.http import checked_url, tls_advice
-from spotball_adapters.providers.keys import key_from, missing
-from spotball_adapters.providers.protocol import Access, PermanentError, Request, TransientError
+from spotball_adapters.providers.protocol import Access, PermanentError, Request, TransientError, key_from, missing
 from spotball_adapters.providers.responses import Responses
 from spotball_adapters.providers.server_messages import count, describe_error, writable
 from spotball_core.errors import MissingExtraError

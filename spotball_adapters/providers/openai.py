@@ -21,7 +21,6 @@ from spotball_adapters.providers.chat_completions import (
 )
 from spotball_adapters.providers.http import API_VERSION, Server
 from spotball_adapters.providers.image_tokens import openai_tokens
-from spotball_adapters.providers.keys import key_from, missing
 from spotball_adapters.providers.protocol import (
     Access,
     Answer,
@@ -36,6 +35,8 @@ from spotball_adapters.providers.protocol import (
     Settings,
     TransientError,
     check_ranges,
+    key_from,
+    missing,
     refuse,
 )
 from spotball_adapters.providers.responses import RejectedError

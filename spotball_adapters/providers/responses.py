@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spotball_adapters.providers.keys import hidden
-from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError
+from spotball_adapters.providers.protocol import PermanentError, RefusedError, TransientError, hidden
 from spotball_adapters.providers.server_messages import (
     about_one_request,
     cannot_read_images,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spotball_core.stats.bootstrap import resample_weights
-from spotball_core.stats.ranks import rank_intervals
+from spotball_core.stats.bootstrap import rank_intervals, resample_weights
 
 FAR, NEAR = np.array([0.9, 0.1, 0.5]), np.array([0.50, 0.51, 0.1])
 

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from spotball_adapters.study.server.dashboard import Dashboard
-from spotball_adapters.study.server.description import description
+from spotball_adapters.study.server.description import States, description
 from spotball_adapters.study.server.devices import device_of
 from spotball_adapters.study.server.images import Images
 from spotball_adapters.study.server.log import ErrorLog
@@ -36,7 +36,6 @@ from spotball_adapters.study.server.sessions import (
     random_labels,
     utc_now,
 )
-from spotball_adapters.study.server.state import States
 from spotball_adapters.study.server.static import ADMIN_FILES, STATIC, static_files
 from spotball_adapters.study.server.wire import MAX_BODY, MalformedRequestError, parsed, read_events, read_start
 from spotball_adapters.study.setup.design import StudyDesign

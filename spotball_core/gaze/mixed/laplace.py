@@ -21,8 +21,36 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
-from spotball_core.gaze.mixed.products import across, along, dot
 from spotball_core.typing import FloatArray, IntArray
+
+PIECE = 200_000
+"""Maximum number of multiplications in one call of BLAS; OpenBLAS starts threads for 262,144 or more."""
+
+
+def dot(a: FloatArray, b: FloatArray) -> float:
+    """Return the sum of products of two long vectors."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def across(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return a'b of two tall arrays (n, p) and (n, r): shape (p, r)."""
+    rows = PIECE // max(1, a.shape[1] * b.shape[1])
+    if rows < 16 or len(a) <= rows:
+        return np.asarray(a.T @ b)
+    full = len(a) // rows * rows
+    pieces = a[:full].reshape(-1, rows, a.shape[1]).transpose(0, 2, 1) @ b[:full].reshape(-1, rows, b.shape[1])
+    return np.asarray(pieces.sum(axis=0) + a[full:].T @ b[full:])
+
+
+def along(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return ab of a tall array (n, p) and a small one (p, r): shape (n, r)."""
+    rows = PIECE // max(1, a.shape[1] * b.shape[1])
+    if rows < 16 or len(a) <= rows:
+        return np.asarray(a @ b)
+    full = len(a) // rows * rows
+    pieces = (a[:full].reshape(-1, rows, a.shape[1]) @ b).reshape(full, b.shape[1])
+    return np.concatenate([pieces, a[full:] @ b])
+
 
 SMALL_DECREMENT = 1e-7
 """The search for the mode ends if a step gains less than this; the next step would gain about the square of this."""

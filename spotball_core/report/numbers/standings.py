@@ -13,9 +13,8 @@ from spotball_core.report.numbers.records import HEADLINE, PairedDifference, Sta
 from spotball_core.schema.report import GroupScore, MetricValue
 from spotball_core.scoring.estimates import Draws
 from spotball_core.scoring.groups import Group, Scoring
-from spotball_core.stats.bootstrap import bootstrap_interval, resample_weights
+from spotball_core.stats.bootstrap import bootstrap_interval, rank_intervals, resample_weights
 from spotball_core.stats.permutation import Swaps, holm
-from spotball_core.stats.ranks import rank_intervals
 from spotball_core.typing import FloatArray
 
 PERMUTATIONS = 10_000

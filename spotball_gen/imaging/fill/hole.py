@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from spotball_gen.imaging.fill.background import background
-from spotball_gen.imaging.fill.blocks import jpeg_quality, recompressed, whole_blocks
-from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches
+from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches, jpeg_quality, recompressed, whole_blocks
 from spotball_gen.imaging.masks import MaskParts
 from spotball_gen.items.item import Box, Image
 from spotball_gen.items.pictures import opencv

@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from spotball_gen.imaging.fill.alignment import Keypoints, corners, homography, is_still, tracked
 from spotball_gen.imaging.fill.background import background
-from spotball_gen.imaging.fill.blocks import jpeg_quality, recompressed, whole_blocks
 from spotball_gen.imaging.fill.hole import FillSettings, filled
-from spotball_gen.imaging.fill.patches import blend_weights, fill_from_patches, membrane
+from spotball_gen.imaging.fill.patches import (
+    blend_weights,
+    fill_from_patches,
+    jpeg_quality,
+    membrane,
+    recompressed,
+    whole_blocks,
+)
 from spotball_gen.imaging.masks import MaskParts
 from spotball_gen.items.item import Box
 

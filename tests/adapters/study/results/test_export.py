@@ -106,7 +106,7 @@ def test_export_respondent_option_names_the_respondent(study: Path, tmp_path: Pa
 
 
 def test_export_without_a_participant_left_is_an_error(study: Path, tmp_path: Path) -> None:
-    strict = shutil.copytree(study, tmp_path / "strict")
+    strict = shutil.copytree(study, study.with_name("strict"))
     text = (strict / "study.toml").read_text(encoding="utf-8").replace("per_image = 0", "per_image = 9999")
     (strict / "study.toml").write_text(text, encoding="utf-8")
     with raises(OptionError, "no-data"):

@@ -66,7 +66,8 @@ def points(
     first predicts the points on this machine. Without a prediction, or with two equally near objects, a trial has no
     choice.
     """
-    from spotball_adapters.gaze.points import point_trials, read_faces, read_points, write_points
+    from spotball_adapters.gaze.points import point_trials, read_points, write_points
+    from spotball_core.gaze.data.faces import read_faces
     from spotball_core.gaze.data.stimuli import read_stimuli
     from spotball_core.gaze.data.trials import make_trials, write_trials
     from spotball_core.service.paths import folder_of

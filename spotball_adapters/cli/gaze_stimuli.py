@@ -180,7 +180,7 @@ def _draw(design: Sequence[Stimulus], out: Path, size: int, seed: int, jobs: int
 
 def _of_annotations(source: Path, choices: Path, out: Path, quiet: bool) -> Sequence[Stimulus]:
     from spotball_adapters.gaze.points import write_faces
-    from spotball_adapters.gaze.training.pictures import FACES
+    from spotball_core.gaze.data.faces import FACES
     from spotball_core.gaze.follow.annotations import read_annotations, sizes_in
     from spotball_core.gaze.follow.choices import read_objects, stimuli_of
 

@@ -104,8 +104,8 @@ def _asked(
     settings: TrainingSettings,
 ) -> tuple[TrainingSettings, TrainingSource]:
     """Return the complete settings, and the sources of the weights and photos."""
-    from spotball_adapters.gaze.points import read_faces
     from spotball_adapters.gaze.training.experiment import TrainingSource
+    from spotball_core.gaze.data.faces import read_faces
     from spotball_core.gaze.data.stimuli import read_stimuli
     from spotball_core.service.paths import folder_of
 

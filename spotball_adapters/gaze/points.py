@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spotball_core.errors import InputError, OptionError, Problem, unreadable_text
+from spotball_core.gaze.data.faces import Box, number_in
 from spotball_core.gaze.data.rows import Rows
 from spotball_core.gaze.data.stimuli import Point, Stimulus
 from spotball_core.gaze.data.trials import Trial
@@ -123,8 +124,8 @@ def read_points(path: Path) -> list[Predicted]:
     predictions: list[Predicted] = []
     seen: set[tuple[str, object]] = set()
     for line, stimulus_id, x, y, sample in _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path):
-        shares = [_number(value) for value in (x, y)]
-        numbered = None if sample is None else _number(sample)
+        shares = [number_in(value) for value in (x, y)]
+        numbered = None if sample is None else number_in(sample)
         if not stimulus_id:
             problems.append(Problem("missing-value", str(path), line, "stimulus_id", "nothing", "a name"))
         elif (x is None) != (y is None) or any(not 0 <= share <= 1 for share in shares if share is not None):
@@ -164,51 +165,13 @@ def write_points(predicted: Iterable[Predicted], path: Path) -> None:
             writer.writerow((*csv_cells([prediction.stimulus_id]), *shares))
 
 
-def read_faces(path: Path) -> Mapping[str, tuple[float, float, float, float]]:
-    """Read boxes of faces from a CSV file, and return them by stimulus ID.
-
-    The columns are `stimulus_id`, and `x1`, `y1`, `x2`, `y2` as fractions of the image's width and height.
-
-    Raises:
-        InputError: if a column is missing, a box is invalid, or a stimulus has two boxes. The error lists all problems.
-    """
-    rows = Rows(path)
-    names = ("x1", "y1", "x2", "y2")
-    rows.need(("stimulus_id", *names))
-    boxes: dict[str, tuple[float, float, float, float]] = {}
-    wrong: list[tuple[int, str]] = []
-    for record, stimulus_id, *sides in rows.frame.select("_record", "stimulus_id", *names).iter_rows():
-        x1, y1, x2, y2 = (math.nan if (side := _number(text)) is None else side for text in sides)
-        if stimulus_id and stimulus_id not in boxes and 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1:
-            boxes[stimulus_id] = (x1, y1, x2, y2)
-        else:
-            wrong.append((record, f"{stimulus_id}: {', '.join(map(str, sides))}"))
-    if wrong:
-        lines = rows.lines([record for record, _ in wrong])
-        expected = "one box per stimulus_id, with 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1"
-        raise InputError(
-            Problem("invalid-value", str(path), lines[record], "face", actual, expected) for record, actual in wrong
-        )
-    return boxes
-
-
-def write_faces(faces: Mapping[str, tuple[float, float, float, float]], path: Path) -> None:
+def write_faces(faces: Mapping[str, Box], path: Path) -> None:
     """Write boxes of faces in the format of `read_faces`. The file is written completely or not at all."""
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("stimulus_id", "x1", "y1", "x2", "y2"))
         for stimulus_id, box in faces.items():
             writer.writerow((*csv_cells([stimulus_id]), *(f"{side:.6g}" for side in box)))
-
-
-def _number(value: object) -> float | None:
-    """Return the value as a number, NaN if it is not a number, or None if it is missing."""
-    if value is None:
-        return None
-    try:
-        return float(str(value))
-    except ValueError:
-        return math.nan
 
 
 def _csv_rows(path: Path) -> Iterator[_Row]:

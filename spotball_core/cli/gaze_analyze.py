@@ -169,11 +169,16 @@ def analyze(
         text = to_markdown(report) if format == "markdown" else to_table(report, to_terminal=True)
     show(text, end="", styled=format == "table")
     if out is not None:
+        from spotball_core.gaze.data.faces import FACES, read_faces
         from spotball_core.gaze.page.photos import PhotoSource
         from spotball_core.gaze.page.write import write_gaze_report
         from spotball_core.service.paths import folder_of
 
-        source = PhotoSource(answers, photos, images or folder_of(stimuli)) if stimuli else None
+        source = None
+        if stimuli:
+            faces = folder_of(stimuli) / FACES
+            boxes = read_faces(faces) if faces.is_file() else {}
+            source = PhotoSource(answers, photos, images or folder_of(stimuli), boxes)
         write_gaze_report(report, out, photos=source, trials=answers)
         tell(f"wrote {out / 'report.html'}")
 

@@ -91,9 +91,14 @@ CAPTION = (
 READING = (
     (
         "The best value has rank 1. Parentheses show the range of ranks that the intervals allow. With 95% "
-        "confidence, all true ranks of a column are in these ranges. One entry is ranked above another with "
-        "confidence only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
-        "Wright and Wieczorek, 2020). Reports do not record how the errors of two entries on the same images depend on "
+        "confidence, all true ranks of a column are in these ranges."
+    ),
+    (
+        "One entry is ranked above another with confidence only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
+        "Wright and Wieczorek, 2020)."
+    ),
+    (
+        "Reports do not record how the errors of two entries on the same images depend on "
         "each other. The method is therefore conservative: the ranges are valid for any dependence. `spotball report` "
         "and `spotball compare` use the responses themselves, and may find differences that this table does not show."
     ),
@@ -104,7 +109,9 @@ READING = (
     ),
     (
         "In a column with ↑, higher values are better; in a column with ↓, lower values are better. The other columns "
-        "are ranked by the distance from a target: the value of the reference or, for ratios to the ground truth, 1. "
+        "are ranked by the distance from a target: the value of the reference or, for ratios to the ground truth, 1."
+    ),
+    (
         "The ranges of ranks also allow for the interval of the reference's value. Metrics that depend on the number "
         "of responses have no ranks. Use their matched versions, which do not depend on it."
     ),

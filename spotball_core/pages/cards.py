@@ -201,7 +201,8 @@ class Gallery:
 class PhotoMark:
     """A mark on a photo, at a position in pixels.
 
-    The kinds `eyes` and `head` are outlines. The kind `choice` is a disc in the color of a respondent.
+    The kinds `eyes` and `head` are outlines, with a line from the face if its position `start` is known. The kind
+    `choice` is a disc in the color of a respondent.
     """
 
     kind: str
@@ -209,6 +210,7 @@ class PhotoMark:
     y: float
     radius: float
     color: str = ""
+    start: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,9 @@ _RESPONDENTS = {
 THEME = {**_PAGE, **_RESPONDENTS, "heat": ("#5a1a7d", "#f6b26b"), "truth": ("#111111", "#f4f4f4")}
 """Two colors for each CSS variable, by its name: one for light pages, one for dark pages."""
 
-_MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
+MODELS = [name for name in _RESPONDENTS if name.startswith("model-")]
+"""Names of the colors of models in THEME."""
+
 _PAPER_MODELS = {"gemini": 0, "gpt": 1, "llama": 2, "qwen": 3}
 _PROMPT_MARKERS = {"base": "o", "cue": "^", "cot": "s"}
 _OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
@@ -73,7 +75,7 @@ def look_of(respondent: str, kind: Kind | None) -> Look:
     if kind in ("human", "baseline"):
         return Look("people" if kind == "human" else "baseline")
     place = _PAPER_MODELS.get(respondent, sha256(respondent.encode()).digest()[0])
-    return Look(_MODELS[place % len(_MODELS)])
+    return Look(MODELS[place % len(MODELS)])
 
 
 def markers(prompts: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from spotball_adapters.batch.folder import ASKED, MANIFEST, read_asked, read_manifest
 from spotball_adapters.batch.take import read_received
-from spotball_adapters.gaze.points import read_faces, read_points
+from spotball_adapters.gaze.points import read_points
 from spotball_adapters.gaze.prompts import load_prompts
 from spotball_adapters.gaze.training.experiment import read_run
 from spotball_adapters.prompts.prompt import load_prompt
@@ -27,6 +27,7 @@ from spotball_core import score
 from spotball_core.counting.counts_file import read_counts_file
 from spotball_core.counting.responses import read_counts
 from spotball_core.errors import SpotballError
+from spotball_core.gaze.data.faces import read_faces
 from spotball_core.gaze.data.stimuli import read_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from spotball_core.gaze.fleet import read_models

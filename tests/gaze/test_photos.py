@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from spotball_core.gaze.analysis import GazeOptions, analyze
+from spotball_core.gaze.data.faces import Box
 from spotball_core.gaze.data.stimuli import Stimulus
 from spotball_core.gaze.data.trials import Trial, Trials, make_trials
 from spotball_core.gaze.page.browser import browser, disagreement
@@ -69,6 +70,25 @@ def test_photo_sheet_text_and_marks_of_a_photo_equal_a_hand_calculation(tmp_path
     assert (first.x, first.y, first.radius) == pytest.approx((91.0, 130.6, 9 * 0.75**0.5))
     assert (second.x, second.y, second.radius) == pytest.approx((209.0, 130.6, 9 * 0.5**0.5))
     assert (third.x, third.y, third.radius) == pytest.approx((291.0, 165.4, 4.5))
+
+
+@pytest.mark.parametrize(
+    ("face", "starts"),
+    [
+        (None, {"eyes": None, "head": None}),
+        ((0.4, 0.0, 0.6, 0.2), {"eyes": (200, 40), "head": (175, 40)}),
+        ((0.4, 0.3, 0.6, 0.7), {"eyes": None, "head": (160, 100)}),
+    ],
+)
+def test_lines_start_at_the_edge_of_a_known_face(
+    tmp_path: Path, face: Box | None, starts: dict[str, tuple[float, float] | None]
+) -> None:
+    (one,) = drawn(tmp_path, stimulus("x", head_target="cup", points=POINTS))
+    trials = answered([("a", "x", "cup")], one)
+    sheet = photo_sheet(PhotoSource(trials, (one,), tmp_path, {"x": face} if face else {}), COLORS)
+    assert sheet
+    found = {mark.kind: mark.start and pytest.approx(mark.start) for mark in sheet.cards[0].marks if not mark.color}
+    assert found == starts
 
 
 def test_photo_sheet_shows_one_photo_per_condition_and_view_with_varying_proximity(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from spotball_adapters.gaze.points import points_of, read_faces, write_faces
+from spotball_adapters.gaze.points import points_of, write_faces
 from spotball_adapters.gaze.training.drawing import THINGS, Box, draw, drawn_look
 from spotball_core.errors import OptionError
+from spotball_core.gaze.data.faces import FACES, read_faces
 from spotball_core.gaze.data.stimuli import CONDITIONS, STIMULI, Condition, Stimulus, read_stimuli, write_stimuli
 from spotball_core.gaze.power.observers import STUDY_SETS, factorial_design
 from spotball_core.random import generator_for
@@ -29,7 +30,6 @@ PHOTOS: Final = "photos"
 VALIDATION: Final = "validation"
 TEST: Final = "test"
 
-FACES: Final = "faces.csv"
 
 SHARES: Final = (0.7, 0.15, 0.15)
 """Shares of the photos for training, validation and testing."""

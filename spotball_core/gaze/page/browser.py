@@ -64,7 +64,7 @@ def browser(trials: Trials, source: PhotoSource | None, colors: Mapping[str, str
     caption = "Number of choices of each object, most frequent first. A question mark counts unmatched choices."
     table = PageTable("browser", caption, heads, 6, (TableRows("", rows),), fold=f"All {plural(len(rows), 'photo')}")
     sheet = disputed_sheet(source, photos["stimulus_id"].to_list(), colors) if source else None
-    return Section("browser", "Photo browser", (_LEAD,), tables=(table,), photos=sheet)
+    return Section("browser", "Photo browser", (_LEAD,), short="Browser", tables=(table,), photos=sheet)
 
 
 def _row(photo: Mapping[str, Any], names: list[str], choices: Mapping[tuple[str, str], str]) -> tuple[TableCell, ...]:

@@ -18,9 +18,10 @@ _LEAD: Final = (
     "The cue model explains each choice by an internal position in the row of objects. With probability q, the "
     "respondent follows one cue alone: the position is the head target (with probability w) or the gaze target. "
     "Otherwise, the respondent combines both cues: the position lies between the targets, and w is the weight of the "
-    "head. The model adds noise to the position. The respondent answers some trials at random; their share is the "
-    "lapse rate. The mechanism is the simplest special case of the model that predicts held-out scenes as well as the "
-    "best one. The mechanism `none` means that no special case fits."
+    "head.",
+    "The model adds noise to the position. The respondent answers some trials at random; their share is the lapse rate. "
+    "The mechanism is the simplest special case of the model that predicts held-out scenes as well as the best one. The "
+    "mechanism `none` means that no special case fits.",
 )
 
 
@@ -44,7 +45,7 @@ def mechanisms(report: GazeReport) -> Section | None:
     )
     chart = TrendChart(tuple(panels), "offset from gaze to head target", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-curves", "Psychometric curves", words, chart, trend_alts(panels, percent=True))
-    return Section("mechanism", "Mechanism", (_LEAD,), pictures=(picture,), tables=(table,))
+    return Section("mechanism", "Mechanism", _LEAD, pictures=(picture,), tables=(table,))
 
 
 def split_cell(text: str) -> TableCell:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spotball_core.gaze.data.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Stimulus
+from spotball_core.gaze.data.faces import Box
+from spotball_core.gaze.data.stimuli import CONDITIONS, PROXIMITIES, VIEWS, Point, Stimulus
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.pages.cards import PhotoCard, PhotoMark, PhotoSheet, upright, written
 from spotball_core.service.paths import find_file
@@ -34,11 +35,13 @@ class PhotoSource:
         trials: the trials.
         stimuli: descriptions of the photos, with the paths of their files.
         folder: the folder to which the paths are relative; paths outside the folder are ignored.
+        faces: positions of the faces, by the photo's ID; lines are drawn from them to the targets.
     """
 
     trials: Trials
     stimuli: tuple[Stimulus, ...]
     folder: Path
+    faces: Mapping[str, Box] = field(default_factory=dict)
 
 
 def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | None:
@@ -66,7 +69,7 @@ def photo_sheet(source: PhotoSource, colors: Mapping[str, str]) -> PhotoSheet | 
         ]
         fitting.sort(key=lambda stimulus: (abs(stimulus.proximity - proximity), -len(stimulus.objects)))
         for stimulus in fitting:
-            if card := _card(f"photo-{number}", stimulus, source.folder, names, choices, colors):
+            if card := _card(f"photo-{number}", stimulus, source, names, choices, colors):
                 cards.append(card)
                 break
     return _sheet(cards, names, len(source.trials.respondents), colors)
@@ -91,7 +94,7 @@ def disputed_sheet(source: PhotoSource, order: Sequence[str], colors: Mapping[st
         if len(cards) == MOST_DISPUTED:
             break
         card_name = f"disputed-{len(cards)}"
-        if name in by_name and (card := _card(card_name, by_name[name], source.folder, names, choices, colors)):
+        if name in by_name and (card := _card(card_name, by_name[name], source, names, choices, colors)):
             cards.append(card)
     return _sheet(cards, names, len(source.trials.respondents), colors)
 
@@ -119,13 +122,13 @@ def _chosen(frame: pl.DataFrame, names: Sequence[str]) -> dict[tuple[str, str], 
 def _card(
     name: str,
     stimulus: Stimulus,
-    folder: Path,
+    source: PhotoSource,
     names: Sequence[str],
     choices: Mapping[tuple[str, str], Mapping[int | None, int]],
     colors: Mapping[str, str],
 ) -> PhotoCard | None:
     """Return the photo with its marks and its description; None if its file is missing or unreadable."""
-    path = find_file([folder], stimulus.image)
+    path = find_file([source.folder], stimulus.image)
     image = upright(path) if path else None
     if image is None:
         return None
@@ -136,7 +139,7 @@ def _card(
         if (stimulus.stimulus_id, respondent) in choices
     }
     width, height = image.size
-    marks = tuple(_marks(stimulus, (width, height), by_respondent, colors))
+    marks = tuple(_marks(stimulus, source.faces.get(stimulus.stimulus_id), (width, height), by_respondent, colors))
     head = f"head: {stimulus.head_target}" if stimulus.head_target else "head free"
     lines = [f"Eyes: {stimulus.gaze_target}; {head}. Objects: {', '.join(stimulus.objects)}."]
     lines += [f"{respondent}: {_said(stimulus.objects, counts)}" for respondent, counts in by_respondent.items()]
@@ -151,8 +154,22 @@ def _said(objects: Sequence[str], counts: Mapping[int | None, int]) -> str:
     return f"{', '.join(parts)} of {sum(counts.values())}"
 
 
+def _edge(face: Box, point: Point) -> Point | None:
+    """Return where the line from the middle of a face to a point leaves the face; None if the point is in the face.
+
+    Lines start there, so that the eyes stay visible.
+    """
+    x1, y1, x2, y2 = face
+    middle = ((x1 + x2) / 2, (y1 + y2) / 2)
+    away = (point[0] - middle[0], point[1] - middle[1])
+    sides = ((x2 - x1) / 2, (y2 - y1) / 2)
+    share = min((side / abs(step) for side, step in zip(sides, away, strict=True) if step), default=1.0)
+    return (middle[0] + share * away[0], middle[1] + share * away[1]) if share < 1 else None
+
+
 def _marks(
     stimulus: Stimulus,
+    face: Box | None,
     size: tuple[int, int],
     by_respondent: Mapping[str, Mapping[int | None, int]],
     colors: Mapping[str, str],
@@ -165,10 +182,12 @@ def _marks(
         if point is None:
             continue
         x, y = point[0] * width, point[1] * height
+        start = _edge(face, point) if face else None
+        start = (start[0] * width, start[1] * height) if start else None
         if place == stimulus.gaze:
-            yield PhotoMark("eyes", x, y, radius)
+            yield PhotoMark("eyes", x, y, radius, start=start)
         if place == stimulus.head:
-            yield PhotoMark("head", x, y, radius)
+            yield PhotoMark("head", x, y, radius, start=start)
         beside = y + 1.7 * radius if y + 2.2 * radius < height else y - 1.7 * radius
         for column, (respondent, counts) in enumerate(by_respondent.items()):
             share = counts.get(place, 0) / sum(counts.values())

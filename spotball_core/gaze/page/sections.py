@@ -19,7 +19,7 @@ from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, p
 from spotball_core.pages.cards import PhotoSheet
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.dots import Dot, DotChart, DotPanel, ReferenceLine
-from spotball_core.plots.theme import FAINT, THEME, Look, look_of
+from spotball_core.plots.theme import FAINT, MODELS, THEME, Look, look_of
 from spotball_core.plots.trends import TrendChart, TrendLine, TrendPanel, TrendPoint, trend_alts
 from spotball_core.text.numbers import interval, number, quantity, say_p
 from spotball_core.text.words import plural, shortened
@@ -62,8 +62,13 @@ def all_sections(
 
 def _looks(report: GazeReport) -> dict[str, Look]:
     people = report.provenance.people
-    names = (result.respondent for result in report.respondents)
-    return {name: look_of(name, "human" if name == people else "model") for name in names}
+    looks: dict[str, Look] = {}
+    for name in (result.respondent for result in report.respondents):
+        look = look_of(name, "human" if name == people else "model")
+        free = [other for other in MODELS if Look(other) not in looks.values()]
+        # Discs on photos have no labels, so that each of the first models needs a color of its own.
+        looks[name] = Look(free[0]) if look in looks.values() and free else look
+    return looks
 
 
 def _photos(report: GazeReport, sheet: PhotoSheet) -> Section:
@@ -74,7 +79,7 @@ def _photos(report: GazeReport, sheet: PhotoSheet) -> Section:
         )
     n = len(report.respondents)
     more = f" Only the first {n - sheet.more} of {n} respondents are shown." if sheet.more else ""
-    return Section("photos", "Eyes, head and choices", (f"{marks}{more}",), photos=sheet)
+    return Section("photos", "Eyes, head and choices", (f"{marks}{more}",), short="Photos", photos=sheet)
 
 
 def _types(report: GazeReport) -> Section:
@@ -97,7 +102,7 @@ def _types(report: GazeReport) -> Section:
         "Each test answers a question about a respondent. The answers together determine the respondent's type. The "
         "column of Test 4 shows the type that this test supports."
     )
-    return Section("types", "Types", (lead,), points, tables=(table,))
+    return Section("types", "Types", points=points, details=(lead,), tables=(table,))
 
 
 def _accuracy(report: GazeReport, looks: dict[str, Look]) -> Section:
@@ -200,7 +205,7 @@ def _scene_effects(report: GazeReport) -> Section | None:
         pictures.append(
             PagePicture("gaze-log-odds", "The model's log odds of wrongness (Figure 14)", caption, chart, alts)
         )
-    return Section("scene", "Proximity and view", pictures=tuple(pictures))
+    return Section("scene", "Proximity and view", short="Proximity", pictures=tuple(pictures))
 
 
 def _by_view(cells: Sequence[Mean]) -> tuple[TrendLine, ...]:
@@ -257,7 +262,7 @@ def _conditions(report: GazeReport, looks: dict[str, Look]) -> Section | None:
         "to another object. If the respondents are checkpoints of one training run, read the chart from top to bottom."
     )
     picture = PagePicture("gaze-conditions", "Accuracy by condition", caption, chart, _dot_alts(panels))
-    return Section("conditions", "Do choices follow the head?", pictures=(picture,))
+    return Section("conditions", "Do choices follow the head?", short="Conditions", pictures=(picture,))
 
 
 def _head(report: GazeReport) -> Section | None:
@@ -293,7 +298,7 @@ def _head(report: GazeReport) -> Section | None:
     )
     chart = TrendChart(tuple(panels), "distance between the targets", "head target", percent=True, start=0.0)
     picture = PagePicture("gaze-head", "Choices of the head target", caption, chart, trend_alts(panels, percent=True))
-    return Section("head", "Head and eyes", pictures=(picture,))
+    return Section("head", "Head and eyes", short="Head", pictures=(picture,))
 
 
 def _numbers(report: GazeReport) -> Section:
@@ -328,7 +333,7 @@ def _numbers(report: GazeReport) -> Section:
         ),
         fold="The decision table",
     )
-    return Section("tests", "Every test", lead, tables=(table, rules))
+    return Section("tests", "Every test", lead, short="Tests", tables=(table, rules))
 
 
 def _fact(fact: bool | None) -> TableCell:
@@ -363,4 +368,4 @@ def _others(report: GazeReport) -> Section | None:
         page_tables.append(
             PageTable(name, f"{title}.", tuple(head.capitalize() for head in heads), names, (TableRows("", body),))
         )
-    return Section("more", "Other checks", tables=tuple(page_tables)) if page_tables else None
+    return Section("more", "Other checks", short="Checks", tables=tuple(page_tables)) if page_tables else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from spotball_adapters.gaze.points import read_faces
+from spotball_core.gaze.data.faces import read_faces
 from spotball_core.gaze.data.stimuli import read_stimuli
 from tests.adapters.run_process import check_error, good, here
 from tests.failures import codes

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from spotball_adapters.gaze.points import Predicted, nearest, point_trials, read_faces, read_points, write_points
+from spotball_adapters.gaze.points import Predicted, nearest, point_trials, read_points, write_points
 from spotball_core.errors import InputError, OptionError
+from spotball_core.gaze.data.faces import read_faces
 from spotball_core.gaze.data.stimuli import write_stimuli
 from spotball_core.gaze.data.trials import read_trials
 from tests.adapters.gaze.made import rows, stimulus

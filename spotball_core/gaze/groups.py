@@ -343,7 +343,8 @@ def group_foot(result: GazeGroups) -> str:
 def _cell(estimate: Estimate) -> str:
     if estimate.value is None or estimate.ci95 is None:
         return "-" if estimate.value is None else f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f}\n{_ends(estimate.ci95)}"
+    bound = " (at bound)" if estimate.at_bound else ""
+    return f"{estimate.value:.3f}{bound}\n{_ends(estimate.ci95)}"
 
 
 def _ends(ends: Interval, sign: str = "") -> str:

@@ -43,8 +43,8 @@ _STARTS: Final = {W: (0.1, 0.3, 0.5, 0.7, 0.9), Q: (0.1, 0.9), LOG_NOISE: (-1.6,
 _SEPARATE_STARTS: Final = 3
 _MOST_STEPS: Final = 40
 _RIDGE: Final = 1e-8
-_PRECISE: Final = 1e-4
-"""The search for the maximum stops if the next step is expected to raise the log likelihood by less than this."""
+PRECISE: Final = 1e-4
+"""The default precision of a fit, in units of the log likelihood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,14 @@ class CueFit(Generic[ModelT]):
     log_likelihood: float
 
 
-def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatArray | None = None) -> CueFit[ModelT]:
+def fit(
+    model: ModelT,
+    structure: Structure,
+    start: FloatArray,
+    *,
+    used: FloatArray | None = None,
+    precision: float = PRECISE,
+) -> CueFit[ModelT]:
     """Maximize the likelihood over the free parameters of a structure.
 
     The method is Newton's, within the bounds. The outer products of the photos' scores replace the second derivatives
@@ -140,6 +147,7 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
         structure: the structure to estimate.
         start: parameters to start from, shape (7,); those that the structure fixes are replaced.
         used: a weight for each photo, shape (n_photos,) (default: all 1).
+        precision: the search stops if the next step is expected to raise the log likelihood by less than this.
     """
     fixed = dict(structure.fixed)
     if not model.data.repeated:
@@ -165,7 +173,7 @@ def fit(model: ModelT, structure: Structure, start: FloatArray, *, used: FloatAr
         step = np.zeros(len(free))
         step[moves] = np.linalg.solve(matrix, gradient[moves])
         step = np.clip(x[free] + step, low, high) - x[free]
-        if gradient @ step < _PRECISE:
+        if gradient @ step < precision:
             break
         moved = x.copy()
         moved[free] += step

@@ -163,9 +163,12 @@ class Paired:
 
     def spread(self, *, people: float, least: int, alpha: float, power: float) -> Spread:
         """Return the estimated spread."""
+        return Spread(*self.parts(), people, self.step, least, alpha, power, self.only)
+
+    def parts(self) -> tuple[float, float, float]:
+        """Return the variance of the true differences between images, and both coefficients of the answers' noise."""
         between, first, second = self._means(np.ones((1, len(self.differences))))[:, 0]
-        parts = (max(float(between), 0.0), float(first), float(second), people, self.step)
-        return Spread(*parts, least, alpha, power, self.only)
+        return max(float(between), 0.0), float(first), float(second)
 
     def variance_interval(self, answers: int, *, resamples: int, seed: int) -> tuple[float, float] | None:
         """Return the 95% bootstrap interval, over images, of the variance of an image's difference with k answers."""

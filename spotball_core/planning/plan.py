@@ -12,8 +12,8 @@ from spotball_core.errors import OptionError, unknown_name
 from spotball_core.metrics.metric import Metric
 from spotball_core.metrics.registry import METRICS
 from spotball_core.planning.components import Answered, answered, crossed, scored
-from spotball_core.planning.design import ANSWERS, Cheapest, Paired, Spread, cheapest, paired
-from spotball_core.planning.record import Components, Design, MetricPlan, Plan
+from spotball_core.planning.design import ANSWERS, Cheapest, Spread, cheapest, paired
+from spotball_core.planning.record import Components, Design, Measured, MetricPlan, Pilot, Plan
 from spotball_core.random import generator_for
 from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
@@ -115,11 +115,14 @@ def plan(
         OptionError: if names are unknown or not given, no image is scored for both, or an effect is not for a metric of
             the plan.
     """
-    keys = _keys(metrics, goal)
+    return plan_of(pilot_of(scoring, _keys(metrics, goal), a=a, b=b, sport=sport), goal)
+
+
+def pilot_of(scoring: Scoring, keys: Sequence[str], *, a: str | None, b: str | None, sport: str | None) -> Pilot:
+    """Return what a pilot shows about two respondents; see `plan`."""
     a, b = _names(scoring, a, b)
     groups = {a: sides.groups_named(scoring, a)}
-    twin = f"another {a}"
-    groups[b or twin] = sides.groups_named(scoring, b or a)
+    groups[b or f"another {a}"] = sides.groups_named(scoring, b or a)
     scenes = _scenes(scoring, groups, sport)
     pair = matched(scoring, groups, scenes)
     of_sides = [estimator.estimates(METRICS.values()) for estimator in pair.estimators]
@@ -128,30 +131,45 @@ def plan(
         for key in METRICS
     }
     tested = [key for key, reason in reasons.items() if reason is None and not METRICS[key].by_size]
-    goal = replace(goal, tests=goal.tests or max(len(tested), 1))
-    plans = {}
+    measure = _Measure(scoring, pair, groups, b is None)
+    found: dict[str, Measured | str] = {}
     for key in keys:
         reason = "the metric depends on the number of responses" if METRICS[key].by_size else reasons[key]
-        unit = unit_of(key, scoring.policy)
-        plans[key] = (
-            MetricPlan(unit=unit, reason=reason)
-            if reason
-            else _Planner(scoring, pair, groups, goal, b is None).of(METRICS[key], unit)
-        )
-    provenance = scoring.signature()
-    return Plan(
-        signature=f"{provenance}|power:{goal.power:g}|tests:{goal.tests}",
-        provenance=provenance,
+        found[key] = reason or measure.of(METRICS[key], unit_of(key, scoring.policy))
+    return Pilot(
+        provenance=scoring.signature(),
         policy=scoring.policy,
         warnings=tuple(map(str, scoring.counts.warnings)),
         a=a,
         b=b,
         sport=sport,
+        tests=max(len(tested), 1),
+        metrics=found,
+    )
+
+
+def plan_of(pilot: Pilot, goal: Goal) -> Plan:
+    """Plan a comparison from what a pilot shows; see `plan`."""
+    tests = goal.tests or pilot.tests
+    goal = replace(goal, tests=tests)
+    return Plan(
+        signature=f"{pilot.provenance}|power:{goal.power:g}|tests:{tests}",
+        provenance=pilot.provenance,
+        policy=pilot.policy,
+        warnings=pilot.warnings,
+        a=pilot.a,
+        b=pilot.b,
+        sport=pilot.sport,
         power=goal.power,
-        tests=goal.tests or 1,
+        tests=tests,
         price_answer=goal.price_answer,
         price_image=goal.price_image,
-        metrics=plans,
+        metrics={
+            key: MetricPlan(unit=unit_of(key, pilot.policy), reason=found)
+            if isinstance(found, str)
+            else _MetricPlanner(METRICS[key], found, goal).plan()
+            for key, found in pilot.metrics.items()
+        },
     )
 
 
@@ -212,65 +230,54 @@ def _keys(metrics: Sequence[str] | None, goal: Goal) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Planner:
-    """Plan for one metric at a time; see `plan`."""
+class _MetricPlanner:
+    """Plan for one metric; see `plan_of`."""
 
-    scoring: Scoring
-    pair: Matched
-    groups: Mapping[str, Sequence[Group]]
+    metric: Metric
+    found: Measured
     goal: Goal
-    is_twin: bool
 
-    def of(self, metric: Metric, unit: str) -> MetricPlan:
-        """Return the plan for a metric with values for both respondents."""
-        names = list(self.groups)[: 1 if self.is_twin else 2]
-        values = [self._answered(metric, side) for side in range(len(names))]
-        components = {
-            name: self._components(metric, side, own)
-            for side, (name, own) in enumerate(zip(names, values, strict=True))
-        }
-        pair = paired(values[0], None if self.is_twin else values[1])
-        n_images = len(pair.differences)
-        if n_images < 2:
-            return MetricPlan(
-                unit=unit, reason="fewer than 2 images have values for both respondents", n_images=n_images
-            )
-        people = sum(self._per_answer(side, part) for side, part in enumerate(components.values()))
-        people *= len(self.groups) - len(names) + 1
-        spread = pair.spread(
-            people=people, least=least_answers(metric), alpha=ALPHA / (self.goal.tests or 1), power=self.goal.power
-        )
-        effect = self.goal.of(metric.key, unit)
-        own = int(min(np.nanmedian(side.answers) for side in values))
+    @property
+    def spread(self) -> Spread:
+        """The variance of the metric's difference."""
+        found, goal = self.found, self.goal
+        parts = (found.between, found.first, found.second, found.people, found.step)
+        return Spread(*parts, least_answers(self.metric), ALPHA / (goal.tests or 1), goal.power, found.only)
+
+    def plan(self) -> MetricPlan:
+        """Return the plan."""
+        found, spread, effect, own = self.found, self.spread, self.effect, self.found.answers
         needed = None if effect is None else spread.images(effect, own)
+        numbers = sorted({*SHOWN, own})
         return MetricPlan(
-            unit=unit,
+            unit=found.unit,
             effect=effect,
-            n_images=n_images,
-            respondents=components,
+            n_images=found.n_images,
+            respondents=found.respondents,
             difference=None if spread.only else spread.between,
-            pilot=self._pilot(pair, spread, components, own),
+            pilot=self._pilot(spread),
             at_best=None
             if spread.only
-            else replace(spread, first=0.0, second=0.0, people=0.0).smallest(n_images, 1_000_000),
-            images={} if effect is None else {k: spread.images(effect, k) for k in sorted({*SHOWN, own})},
+            else replace(spread, first=0.0, second=0.0, people=0.0).smallest(found.n_images, 1_000_000),
+            images={} if effect is None else {k: spread.images(effect, k) for k in numbers},
             needed=needed,
-            needed_ci95=self._uncertain(pair, spread, effect, own) if effect is not None and needed else None,
+            needed_ci95=self._uncertain(spread, effect) if effect is not None and needed else None,
             enough_answers=spread.enough_answers,
             cheapest=self._cheapest(spread, effect),
-            curves=tuple(self._design(spread, n, k) for k in sorted({*SHOWN, own}) for n in IMAGES),
+            curves=tuple(self._design(spread, n, k) for k in numbers for n in IMAGES),
         )
 
-    def _answered(self, metric: Metric, side: int) -> Answered:
-        generator = generator_for(self.scoring.policy.seed, "plan", metric.key, str(side))
-        return answered(self.pair.estimators[side], metric, generator)
+    @property
+    def effect(self) -> float | None:
+        """The difference to detect, in the metric's unit."""
+        return self.goal.of(self.metric.key, self.found.unit)
 
-    def _pilot(self, pair: Paired, spread: Spread, components: Mapping[str, Components], answers: int) -> Design:
+    def _pilot(self, spread: Spread) -> Design:
         """Return the pilot's own design, whose variance is known without components, except between people."""
-        people = sum((part.participants or 0.0) / (part.n_participants or 1) for part in components.values())
-        variance = float(pair.differences.var(ddof=1))
-        own = replace(spread, between=variance, first=0.0, second=0.0, people=people * answers, least=1, only=None)
-        return self._design(own, len(pair.differences), answers)
+        found = self.found
+        people = found.pilot_people * found.answers
+        own = replace(spread, between=found.variance, first=0.0, second=0.0, people=people, least=1, only=None)
+        return self._design(own, found.n_images, found.answers)
 
     def _design(self, spread: Spread, images: int, answers: int) -> Design:
         return Design(
@@ -283,21 +290,68 @@ class _Planner:
     def _cheapest(self, spread: Spread, effect: float | None) -> Design | None:
         if effect is None or not self.goal.has_price:
             return None
-        found: Cheapest | None = cheapest(
+        best: Cheapest | None = cheapest(
             [(spread, effect)],
             price_answer=self.goal.price_answer or 0.0,
             price_image=self.goal.price_image or 0.0,
             answers=ANSWERS if spread.only is None else (spread.only,),
         )
-        return self._design(spread, found.images, found.answers) if found else None
+        return self._design(spread, best.images, best.answers) if best else None
 
-    def _uncertain(self, pair: Paired, spread: Spread, effect: float, answers: int) -> tuple[int, int | None] | None:
+    def _uncertain(self, spread: Spread, effect: float) -> tuple[int, int | None] | None:
         """Return the numbers of images for the ends of the interval of the variance."""
-        ends = pair.variance_interval(answers, resamples=RESAMPLES, seed=self.scoring.policy.seed)
-        if ends is None:
+        if self.found.variance_ci95 is None:
             return None
-        low, high = (replace(spread, between=end, first=0.0, second=0.0).images(effect, answers) for end in ends)
+        low, high = (
+            replace(spread, between=end, first=0.0, second=0.0).images(effect, self.found.answers)
+            for end in self.found.variance_ci95
+        )
         return None if low is None else (low, high)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """Measure one metric at a time; see `pilot_of`."""
+
+    scoring: Scoring
+    pair: Matched
+    groups: Mapping[str, Sequence[Group]]
+    is_twin: bool
+
+    def of(self, metric: Metric, unit: str) -> Measured | str:
+        """Return what the pilot shows about a metric with values for both respondents, or why it shows nothing."""
+        names = list(self.groups)[: 1 if self.is_twin else 2]
+        values = [self._answered(metric, side) for side in range(len(names))]
+        components = {
+            name: self._components(metric, side, own)
+            for side, (name, own) in enumerate(zip(names, values, strict=True))
+        }
+        pair = paired(values[0], None if self.is_twin else values[1])
+        if len(pair.differences) < 2:
+            return "fewer than 2 images have values for both respondents"
+        people = sum(self._per_answer(side, part) for side, part in enumerate(components.values()))
+        people *= len(self.groups) - len(names) + 1
+        between, first, second = pair.parts()
+        own = int(min(np.nanmedian(side.answers) for side in values))
+        return Measured(
+            unit=unit,
+            n_images=len(pair.differences),
+            answers=own,
+            respondents=components,
+            between=between,
+            first=first,
+            second=second,
+            people=people,
+            step=pair.step,
+            only=pair.only,
+            variance=float(pair.differences.var(ddof=1)),
+            variance_ci95=pair.variance_interval(own, resamples=RESAMPLES, seed=self.scoring.policy.seed),
+            pilot_people=sum((part.participants or 0.0) / (part.n_participants or 1) for part in components.values()),
+        )
+
+    def _answered(self, metric: Metric, side: int) -> Answered:
+        generator = generator_for(self.scoring.policy.seed, "plan", metric.key, str(side))
+        return answered(self.pair.estimators[side], metric, generator)
 
     def _components(self, metric: Metric, side: int, own: Answered) -> Components:
         first, second = (values[np.isfinite(own.values)] for values in own.filled)

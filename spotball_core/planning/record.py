@@ -93,6 +93,64 @@ class MetricPlan(Record):
     reason: str | None = None
 
 
+class Measured(Record):
+    """What a pilot shows about a metric: all that its plan needs. Variances have squared units of the metric.
+
+    Attributes:
+        unit: unit of the metric.
+        n_images: number of images on which the metric has a value for both respondents.
+        answers: median number of answers per image, of the respondent with fewer.
+        respondents: the variance components of each respondent.
+        between: variance of the true difference between images; see `design.Spread` for this and the next four.
+        first: coefficient of 1 / k in the answers' noise.
+        second: coefficient of 1 / k^2.
+        people: variance between participants for one answer per image.
+        step: the difference between the two scores of an answer, if there are only two; else 0.
+        only: the number of answers for which the variances hold; None if they hold for any number.
+        variance: variance of the pilot's differences between images.
+        variance_ci95: 95% interval of the variance of a difference with the pilot's number of answers.
+        pilot_people: variance of the pilot's mean difference that its participants cause.
+    """
+
+    unit: str
+    n_images: int
+    answers: int
+    respondents: dict[str, Components]
+    between: float
+    first: float
+    second: float
+    people: float
+    step: float
+    only: int | None
+    variance: float
+    variance_ci95: tuple[float, float] | None
+    pilot_people: float
+
+
+class Pilot(Record):
+    """What a pilot shows about two respondents, for all metrics.
+
+    Attributes:
+        provenance: how the numbers were computed.
+        policy: the policy of the scores.
+        warnings: what to keep in mind.
+        a: the first respondent.
+        b: the second respondent; None for two respondents like a.
+        sport: the sport whose images were used; None for all.
+        tests: number of metrics that `compare` tests.
+        metrics: the numbers of each metric, or the reason why there are none, by key.
+    """
+
+    provenance: Signature
+    policy: ScorePolicy
+    warnings: tuple[str, ...] = ()
+    a: str
+    b: str | None
+    sport: str | None
+    tests: int
+    metrics: dict[str, Measured | str]
+
+
 class Plan(ResultRecord):
     """The result of `plan`, and the format of `spotball plan --format json`.
 

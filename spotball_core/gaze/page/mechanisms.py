@@ -15,13 +15,17 @@ _ROOM: Final = 24
 _LOOKS: Final = {"2": ("model-2", "^"), "3": ("model-1", "o"), "4": ("people", "s")}
 
 _LEAD: Final = (
-    "The cue model explains each choice by an internal position in the row of objects. With probability q, the "
-    "respondent follows one cue alone: the position is the head target (with probability w) or the gaze target. "
-    "Otherwise, the respondent combines both cues: the position lies between the targets, and w is the weight of the "
-    "head.",
-    "The model adds noise to the position. The respondent answers some trials at random; their share is the lapse rate. "
-    "The mechanism is the simplest special case of the model that predicts held-out scenes as well as the best one. The "
-    "mechanism `none` means that no special case fits.",
+    (
+        "The cue model explains each choice by an internal position in the row of objects. With probability q, the "
+        "respondent follows one cue alone: the position is the head target (with probability w) or the gaze target. "
+        "Otherwise, the respondent combines both cues: the position lies between the targets, and w is the weight of "
+        "the head."
+    ),
+    (
+        "The model adds noise to the position. The respondent answers some trials at random; their share is the lapse "
+        "rate. The mechanism is the simplest special case of the model that predicts held-out scenes as well as the "
+        "best one. The mechanism `none` means that no special case fits."
+    ),
 )
 
 

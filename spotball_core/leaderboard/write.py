@@ -94,13 +94,13 @@ READING = (
         "confidence, all true ranks of a column are in these ranges."
     ),
     (
-        "One entry is ranked above another with confidence only if their intervals, widened for the number of entries (Bonferroni), do not overlap (Klein, "
-        "Wright and Wieczorek, 2020)."
+        "One entry is ranked above another with confidence only if their intervals, widened for the number of entries "
+        "(Bonferroni), do not overlap (Klein, Wright and Wieczorek, 2020)."
     ),
     (
-        "Reports do not record how the errors of two entries on the same images depend on "
-        "each other. The method is therefore conservative: the ranges are valid for any dependence. `spotball report` "
-        "and `spotball compare` use the responses themselves, and may find differences that this table does not show."
+        "Reports do not record how the errors of two entries on the same images depend on each other. The method is "
+        "therefore conservative: the ranges are valid for any dependence. `spotball report` and `spotball compare` use "
+        "the responses themselves, and may find differences that this table does not show."
     ),
     (
         "The confidence applies to one column of one table, and to new images of the same kind. It is as accurate as "

@@ -10,6 +10,8 @@ let review = null; // the images and decisions from the server
 let at = 0; // index of the current image
 let going = Promise.resolve(); // requests, sent one after another
 const LARGEST = 8; // maximum magnification
+const NEAR = 10; // number of small images
+const thumbs = new Map(); // small images by their index
 // `marking` is the purpose of a drawn region: "repaint", "player" (a new box) or "move" (the selected box's new place).
 const look = {
   ball: false, both: false, boxes: true, chosen: null, marking: null, region: null, zoom: 1, middle: null,
@@ -41,6 +43,7 @@ function show() {
   review.reasons.forEach((one, index) => {
     byId("reasons").children[index].firstChild.setAttribute("aria-pressed", String(one === reason));
   });
+  byId("near").replaceChildren(...near());
   byId("boxes").replaceChildren(...players.map(boxEntry), ...decision.added.map(addedEntry));
   byId("boxes").children[look.chosen]?.scrollIntoView({ block: "nearest" });
   const pressed = { accept: verdict === "accept", ball: look.ball, both: look.both, overlay: look.boxes };
@@ -58,6 +61,30 @@ function show() {
     // Preload the next image.
     if (there && at + 1 < review.items.length) new Image().src = `images/${part}/${at + 1}`;
   }
+}
+
+/** Return the images around the current one, with their decisions. */
+function near() {
+  const first = Math.max(0, Math.min(at - NEAR / 2, review.items.length - NEAR));
+  return review.items.slice(first, first + NEAR).map((one, place) => thumb(one, first + place));
+}
+
+function thumb({ sport, image, decision }, index) {
+  if (!thumbs.has(index)) {
+    const entry = document.createElement("li");
+    const button = entry.appendChild(document.createElement("button"));
+    button.type = "button";
+    button.tabIndex = -1;
+    button.addEventListener("click", () => inTurn(seen(() => go(index))));
+    const picture = button.appendChild(new Image());
+    picture.src = `images/without/${index}`;
+    thumbs.set(index, entry);
+  }
+  const entry = thumbs.get(index);
+  entry.className = decision.verdict ?? "";
+  entry.firstChild.setAttribute("aria-current", String(index === at));
+  entry.querySelector("img").alt = `${sport}/${image}: ${decision.verdict ? SAID[decision.verdict] : "Not decided"}`;
+  return entry;
 }
 
 function boxEntry(box, index) {

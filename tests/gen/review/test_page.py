@@ -293,3 +293,21 @@ def test_review_page_keeps_box_coordinates_when_zoomed_and_switches_pictures_wit
         sizes = page.locator("img").evaluate_all("all => all.map(i => [i.naturalWidth, i.width / i.height])")
         assert sizes
         assert all(size == [640, pytest.approx(640 / 360, rel=0.01)] for size in sizes)
+
+
+def test_small_images_show_the_decisions_around_the_current_image_and_open_an_image(
+    browser: Any, tmp_path: Path
+) -> None:
+    with reviewing(dataset(tmp_path, images=12)) as (link, _), looking(browser, link) as page:
+        small = page.locator("#near button")
+        expect(small).to_have_count(10)
+        expect(small.first).to_have_attribute("aria-current", "true")
+        press(page, "a", to=2)
+        press(page, "1", to=3)
+        classes = [page.locator("#near li").nth(place).get_attribute("class") for place in range(3)]
+        assert classes == ["accept", "reject", ""]
+        small.nth(8).click()
+        at(page, 9)
+        # The images around number 9 of 12 are numbers 3 to 12.
+        expect(small.nth(6)).to_have_attribute("aria-current", "true")
+        press(page, "ArrowRight", to=10)

@@ -71,9 +71,8 @@ def run(
 
     Example: `spotball run data --provider openai --model gpt-4.1 --limit 3 --dry-run`
 
-    RUN becomes a dataset for `spotball score`. To resume, repeat the command: completed requests are not repeated. You
-    can add samples, prompts and images, but no other changes. Set the API key in the environment (OPENAI_API_KEY). Exit
-    status 1 if replies are missing.
+    RUN is a dataset for `spotball score`. To resume, repeat the command; you can add samples, prompts and images. Set
+    an API key such as OPENAI_API_KEY. Exit status 1 if replies are missing.
     """
     from spotball_adapters.prompts.prompt import BUILT_IN
     from spotball_adapters.providers.protocol import Access, find

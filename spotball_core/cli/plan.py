@@ -40,12 +40,13 @@ def plan(
         option("Input", "NAME", "Second respondent, or one of its prompts.", "--b"),
     ] = None,
     sport: Annotated[str | None, option("Input", "NAME", "Use only this sport.")] = None,
+    published: Annotated[
+        bool, option("Input", None, "Instead of a pilot, use what the published soccer answers show.", "--published")
+    ] = False,
     tables: Tables,
     effect: Annotated[
         str,
-        option(
-            "Plan", "E", "Difference to detect: in points or pixels, or by metric, such as accuracy=5,center_ratio=0.3."
-        ),
+        option("Plan", "E", "Points or pixels to detect, or by metric: accuracy=5,center_ratio=0.3."),
     ] = "5",
     power: Annotated[float, option("Plan", "SHARE", "Probability of detecting the effect.")] = 0.8,
     tests: Annotated[
@@ -89,8 +90,8 @@ def plan(
     Example: `spotball plan pilot --a mine --b gemini --reference human --effect 5 --power 0.8`
 
     Prints the smallest difference that the pilot detects, the number of images that the effect needs, and how much
-    each metric varies between images and between answers. With prices, prints the cheapest design. With --observer,
-    simulates the gaze tests instead, and prints how often each test is positive.
+    metrics vary between images and answers. With prices, prints the cheapest design. With --observer, simulates the
+    gaze tests and prints how often each is positive.
     """
     if observer is not None:
         from spotball_core.cli.plan_observer import FLAG, plan_observer
@@ -100,34 +101,47 @@ def plan(
             raise OptionError(f"remove {', '.join(extra)}", code="conflicting-options", field=FLAG)
         plan_observer(observer, paths or (), trials, simulations, seed=seed, format=format, quiet=quiet)
         return
-    if not paths:
-        raise OptionError("name a pilot, or --observer for the gaze task", code="missing-option", field="PILOT")
-
+    if not paths and not published:
+        raise OptionError(
+            "name a pilot, --published, or --observer for the gaze task", code="missing-option", field="PILOT"
+        )
+    if published and (paths or sport):
+        raise OptionError(
+            "found a pilot or --sport as well. Remove it", code="conflicting-options", field="--published"
+        )
     from spotball_core.cli.tables import amounts_of, table_arguments
-    from spotball_core.dataset import load
+    from spotball_core.planning.plan import Goal
     from spotball_core.planning.text import to_markdown, to_text
 
     if out is not None:
         from spotball_core.planning.page import check_page
 
         check_page(out)
-    tell = teller(quiet)
-    arguments = table_arguments(tables, tell)
-    data = load(paths, tables.scenes, reference=reference, **arguments)
-    result = data.plan(
-        a,
-        b,
-        effect=amounts_of(effect, "--effect"),
-        power=power,
-        tests=tests,
-        price_answer=price_answer,
-        price_image=price_image,
-        sport=sport,
-        metrics=None if metrics is None else [name.strip() for name in metrics.split(",")],
-        policy=policy,
-        images=images,
-        seed=seed,
-    )
+    tell, effects = teller(quiet), amounts_of(effect, "--effect")
+    keys = None if metrics is None else [name.strip() for name in metrics.split(",")]
+    if published:
+        from spotball_core.planning.published import plan_published
+
+        goal = Goal(effects, power, tests, price_answer, price_image)
+        result = plan_published(goal, a=a, b=b, metrics=keys)
+    else:
+        from spotball_core.dataset import load
+
+        data = load(paths or (), tables.scenes, reference=reference, **table_arguments(tables, tell))
+        result = data.plan(
+            a,
+            b,
+            effect=effects,
+            power=power,
+            tests=tests,
+            price_answer=price_answer,
+            price_image=price_image,
+            sport=sport,
+            metrics=keys,
+            policy=policy,
+            images=images,
+            seed=seed,
+        )
     if format == "json":
         text = result.to_json() + "\n"
         for warning in result.warnings:

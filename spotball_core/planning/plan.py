@@ -115,7 +115,7 @@ def plan(
         OptionError: if names are unknown or not given, no image is scored for both, or an effect is not for a metric of
             the plan.
     """
-    return plan_of(pilot_of(scoring, _keys(metrics, goal), a=a, b=b, sport=sport), goal)
+    return plan_of(pilot_of(scoring, metric_keys(metrics, goal), a=a, b=b, sport=sport), goal)
 
 
 def pilot_of(scoring: Scoring, keys: Sequence[str], *, a: str | None, b: str | None, sport: str | None) -> Pilot:
@@ -213,7 +213,8 @@ def _scenes(scoring: Scoring, groups: Mapping[str, Sequence[Group]], sport: str 
     return scenes
 
 
-def _keys(metrics: Sequence[str] | None, goal: Goal) -> list[str]:
+def metric_keys(metrics: Sequence[str] | None, goal: Goal) -> list[str]:
+    """Return the keys of the metrics to plan for; see `plan`."""
     named = list(goal.effect) if isinstance(goal.effect, Mapping) else []
     if unknown := [key for key in named if key not in (METRICS if metrics is None else metrics)]:
         raise OptionError(

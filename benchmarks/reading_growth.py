@@ -24,7 +24,7 @@ LEVEL = 10_000_000
 ROUNDS = 3
 READ = """
 import sys
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.io.scenes import read_scenes
 read_counts(sys.argv[1], read_scenes(sys.argv[2]))
 """

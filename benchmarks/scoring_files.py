@@ -21,7 +21,7 @@ from measure import figure, in_turn
 from responses import BARE, FULL, scenes, write
 
 from spotball_core.counting.counts import Counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.io.frames import KEYS
 
 ROWS = 10_000_000

@@ -16,7 +16,7 @@ import numpy as np
 
 from spotball_core.baselines import baseline_responses, drawn_responses
 from spotball_core.counting.counts import Counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.cues.explanation import ImageSums, explain_cues
 from spotball_core.cues.group_fit import BITS, folds_of

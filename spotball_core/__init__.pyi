@@ -7,7 +7,7 @@ from spotball_core.baselines import (
 )
 from spotball_core.comparison.record import Comparison as Comparison
 from spotball_core.counting.counts import Counts as Counts
-from spotball_core.counting.responses import read_counts as read_counts
+from spotball_core.counting.read import read_counts as read_counts
 from spotball_core.cue_maps.registry import CUES as CUES, cue_scores as cue_scores
 from spotball_core.dataset import Dataset as Dataset, load as load
 from spotball_core.errors import (

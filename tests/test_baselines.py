@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from spotball_core.baselines import BASELINES, NEAR_SCALE, SOCIAL_WEIGHTS, baseline_distributions, baseline_responses
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.cue_maps.registry import cue_scores
 from spotball_core.errors import OptionError
 from spotball_core.grid import Grid

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.gaze.data.stimuli import read_stimuli, write_stimuli
 from spotball_core.gaze.data.trials import Trial, make_trials, read_trials, write_trials
 from spotball_core.io.frames import write_responses

@@ -12,7 +12,8 @@ from spotball_adapters.prompts.prompt import Prompt, load_prompt
 from spotball_adapters.providers.presets import SETTINGS
 from spotball_adapters.replies import DEFAULT_POLICY, ParsePolicy
 from spotball_adapters.runs.plan import limited
-from spotball_core.counting.responses import common_grid, read_counts
+from spotball_core.counting.read import read_counts
+from spotball_core.counting.responses import common_grid
 from spotball_core.errors import MissingExtraError, OptionError
 from spotball_core.io.dataset import SCENES, response_files
 from spotball_core.io.scenes import read_scenes

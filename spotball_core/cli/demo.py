@@ -145,7 +145,7 @@ def _write(text: str, path: Path) -> None:
 
 
 def _draw(report: ScoreReport, files: Sequence[Path], scenes: tuple[Scene, ...], out: Path) -> tuple[Path, ...]:
-    from spotball_core.counting.responses import read_counts
+    from spotball_core.counting.read import read_counts
     from spotball_core.plots.accuracy_chart import accuracy_chart
     from spotball_core.plots.guess_maps import guess_maps, guesses_by_respondent, truth_by_sport
     from spotball_core.plots.theme import save_figure

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from spotball_core.counting.counts import Counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.io.frames import KEYS
 from spotball_core.metrics.registry import METRICS
 from spotball_core.release.convert import Release, data_folder, import_release

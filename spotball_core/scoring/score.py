@@ -233,7 +233,8 @@ def load_counts(
     **options: Unpack[AnswerOptions],
 ) -> tuple[Counts, tuple[Scene, ...]]:
     """Return counts and scenes for any input that `score` accepts; the counts are by participant if requested."""
-    from spotball_core.counting.responses import common_grid, read_counts
+    from spotball_core.counting.read import read_counts
+    from spotball_core.counting.responses import common_grid
     from spotball_core.io.columns import ColumnNames
     from spotball_core.io.dataset import response_files
 
@@ -352,7 +353,7 @@ def _counted(
     from spotball_core.counting.misread import warnings_of_counts
     from spotball_core.counting.parse_record import read_parse_policies
     from spotball_core.counting.pooling import check_counts
-    from spotball_core.counting.responses import read_counts
+    from spotball_core.counting.read import read_counts
     from spotball_core.io.sources import COUNTS_ENDING
 
     rows = [file for file in files if file.suffix != COUNTS_ENDING]

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from spotball_core import Counts, InputError, OptionError, score
 from spotball_core.counting.counts import PARTS
 from spotball_core.counting.counts_file import merged, read_counts_file, write_counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from tests.builders import dataset, scenes, write_jsonl
 from tests.conftest import examples
 from tests.failures import raises

@@ -20,7 +20,7 @@ from spotball_core.counting import signs
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
 from spotball_core.io.answer_options import AnswerOptions

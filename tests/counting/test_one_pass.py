@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from spotball_core.counting import one_pass, samples
 from spotball_core.counting.counts import answers
 from spotball_core.counting.one_pass import grouped
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import KEYS

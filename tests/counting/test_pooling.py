@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from spotball_core.counting.counts_file import write_counts
 from spotball_core.counting.engines.pieces import FilePiece, Gathered, count_piece
 from spotball_core.counting.pooling import check_counts, nameless
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, Problem
 from spotball_core.scoring.score import score
 from tests.builders import dataset, scene, scenes, write_csv, write_jsonl, write_parquet

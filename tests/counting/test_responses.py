@@ -22,7 +22,8 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from spotball_core.counting.counts import PARTS, Counts
-from spotball_core.counting.responses import Reader, read_counts
+from spotball_core.counting.read import read_counts
+from spotball_core.counting.responses import Reader
 from spotball_core.errors import InputError, OptionError, Problem, SpotballError
 from spotball_core.grid import Grid
 from spotball_core.io.frames import COLUMNS, write_responses

@@ -25,7 +25,7 @@ from spotball_adapters.study.setup.config import read_config as read_study
 from spotball_adapters.study.setup.init import init_study
 from spotball_core import score
 from spotball_core.counting.counts_file import read_counts_file
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import SpotballError
 from spotball_core.gaze.data.faces import read_faces
 from spotball_core.gaze.data.stimuli import read_stimuli

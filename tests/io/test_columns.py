@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.columns import ColumnNames, likely_column
 from tests.builders import as_dict, frame, scenes, write_csv, write_jsonl, write_parquet

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import read_dataset, response_files
 from spotball_core.scoring.score import score

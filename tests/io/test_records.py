@@ -12,7 +12,7 @@ import pytest
 
 from spotball_core import score
 from spotball_core.counting.counts import Counts
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.grid import Grid
 from spotball_core.io.dataset import read_dataset

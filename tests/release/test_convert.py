@@ -25,7 +25,7 @@ import pytest
 from hypothesis import given, strategies as st
 from PIL import Image
 
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, OptionError
 from spotball_core.io.dataset import response_files
 from spotball_core.io.frames import COLUMNS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError
 from spotball_core.service import json_keys
 from spotball_core.service.json_file import RepeatedKeyError, parse_json, read_json

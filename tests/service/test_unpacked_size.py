@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from spotball_core.counting.counts_file import read_counts_file
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError
 from spotball_core.service import unpacked_size
 from spotball_core.service.unpacked_size import check_parquet_size, check_zip_size

@@ -30,7 +30,7 @@ class Engine(Protocol):
         pool: bool = False,
         **options: Unpack[ReadOptions],
     ) -> Counts:
-        """Return the counts of the responses in files, as `spotball_core.counting.responses.read_counts` does."""
+        """Return the counts of the responses in files, as `spotball_core.counting.read.read_counts` does."""
 
 
 def engine_named(
@@ -54,7 +54,7 @@ def engine_named(
         from spotball_core.counting.engines.ray_data import RayEngine
 
         return RayEngine(ray_address, on_progress=on_progress, debug=debug)
-    from spotball_core.counting.responses import read_counts
+    from spotball_core.counting.read import read_counts
 
     return read_counts
 

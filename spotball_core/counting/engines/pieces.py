@@ -192,7 +192,7 @@ class Gathered:
             SpotballError: if a worker could not read a file that this process can read.
         """
         from spotball_core.counting.misread import check_signs
-        from spotball_core.counting.responses import read_counts
+        from spotball_core.counting.read import read_counts
         from spotball_core.io.columns import ColumnNames
 
         names = ColumnNames.of(columns)

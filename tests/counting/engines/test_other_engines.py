@@ -14,7 +14,7 @@ import pytest
 
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.counts_file import read_counts_file
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from tests.builders import scenes
 from tests.conftest import ROOT
 

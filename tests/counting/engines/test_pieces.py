@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from spotball_core.counting.counts import Counts
 from spotball_core.counting.engines import pieces
 from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import InputError, SpotballError
 from tests.builders import scenes, write_csv, write_jsonl, write_parquet
 from tests.conftest import examples

@@ -21,7 +21,7 @@ from spotball_adapters.study.results.participations import Participation, partic
 from spotball_adapters.study.setup.design import StudyDesign, load
 from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore, reading
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS
 from spotball_core.io.scenes import read_scenes, write_scenes

@@ -17,7 +17,7 @@ from spotball_adapters.study.setup.init import init_study
 from spotball_adapters.study.simulation.behavior import Population
 from spotball_adapters.study.store import StudyStore
 from spotball_core import import_release
-from spotball_core.counting.responses import read_counts
+from spotball_core.counting.read import read_counts
 from spotball_core.errors import OptionError
 from spotball_core.io.frames import COLUMNS
 from spotball_core.io.scenes import read_scenes, write_scenes

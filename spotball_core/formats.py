@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from spotball_core.comparison.record import Comparison
 from spotball_core.cues.explanation_record import CueReport
-from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.follow.evaluate import FollowReport
 from spotball_core.gaze.groups import GazeGroups
+from spotball_core.gaze.result import GazeReport
 from spotball_core.gaze.weights import GazeWeights
 from spotball_core.planning.record import Plan
 from spotball_core.reasoning.records import ReasoningReport

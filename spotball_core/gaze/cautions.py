@@ -13,7 +13,7 @@ from spotball_core.text.words import listed
 if TYPE_CHECKING:
     import polars as pl
 
-    from spotball_core.gaze.analysis import RespondentResult
+    from spotball_core.gaze.result import RespondentResult
 
 _WORDS: Final = {
     "dist_eye_head": "distance between the targets",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.result import GazeReport, RespondentResult
 from spotball_core.text.first_screen import FirstScreen
 from spotball_core.text.numbers import number
 from spotball_core.text.words import listed, plural, shortened

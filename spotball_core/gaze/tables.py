@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED, PUBLISHED_TRIALS
 from spotball_core.gaze.checks import Effect
+from spotball_core.gaze.result import GazeReport, RespondentResult
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.schema.report import Interval
 from spotball_core.text.numbers import interval, number, say_p

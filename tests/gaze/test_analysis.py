@@ -8,13 +8,14 @@ import polars as pl
 import pytest
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
+from spotball_core.gaze.analysis import GazeOptions, analyze
 from spotball_core.gaze.battery.findings import QUESTIONS
 from spotball_core.gaze.battery.run import TestPolicy
 from spotball_core.gaze.data.trials import Trials, together
 from spotball_core.gaze.fleet import ModelFacts
 from spotball_core.gaze.measures import with_measures
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.result import GazeReport
 from spotball_core.gaze.tables import to_markdown, to_text
 from spotball_core.schema.record import Record
 from tests.failures import raises

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from spotball_core.errors import OptionError
-from spotball_core.gaze.analysis import GazeOptions, GazeReport, analyze
+from spotball_core.gaze.analysis import GazeOptions, analyze
 from spotball_core.gaze.checks import Effect
 from spotball_core.gaze.data.trials import Trials, together
 from spotball_core.gaze.mechanism.run import fit_mechanism
@@ -20,6 +20,7 @@ from spotball_core.gaze.page.sections import all_sections
 from spotball_core.gaze.page.times import said_of, times
 from spotball_core.gaze.page.write import write_gaze_report
 from spotball_core.gaze.power.observers import Observer, factorial_design, simulate
+from spotball_core.gaze.result import GazeReport
 from spotball_core.gaze.summary import finding, headline, to_summary
 from spotball_core.text.first_screen import WIDTH
 from tests.failures import raises

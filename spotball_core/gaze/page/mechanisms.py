@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spotball_core.gaze.analysis import GazeReport, RespondentResult
+from spotball_core.gaze.result import GazeReport, RespondentResult
 from spotball_core.gaze.weights import mechanism_table
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows
 from spotball_core.plots.theme import THEME

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import GazeReport, RespondentResult
 from spotball_core.gaze.battery.findings import QUESTIONS, Finding
 from spotball_core.gaze.battery.performance import PUBLISHED
 from spotball_core.gaze.battery.types import TABLE
@@ -15,6 +14,7 @@ from spotball_core.gaze.page.browser import browser
 from spotball_core.gaze.page.mechanisms import mechanisms, split_cell
 from spotball_core.gaze.page.photos import PhotoSource, photo_sheet
 from spotball_core.gaze.page.times import times
+from spotball_core.gaze.result import GazeReport, RespondentResult
 from spotball_core.gaze.tables import CHANCE_NAME, PUBLISHED_NAME, ends, mark, published_accuracy, scaled, sizes, tables
 from spotball_core.pages.cards import PhotoSheet
 from spotball_core.pages.parts import PagePicture, PageTable, Section, TableCell, TableRows

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.cells import SECONDS, Cell as Mean
 from spotball_core.gaze.checks import Effect
+from spotball_core.gaze.result import GazeReport
 from spotball_core.gaze.tables import CHANCE_NAME
 from spotball_core.pages.parts import PagePicture, Section
 from spotball_core.plots.theme import FAINT, THEME

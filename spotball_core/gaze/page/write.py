@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from spotball_core.gaze.analysis import GazeReport
 from spotball_core.gaze.data.trials import Trials
 from spotball_core.gaze.page.photos import PhotoSource
 from spotball_core.gaze.page.sections import all_sections
+from spotball_core.gaze.result import GazeReport
 from spotball_core.gaze.summary import finding
 from spotball_core.pages.folder import check_installed, check_replaceable, write_folder
 from spotball_core.pages.parts import Page

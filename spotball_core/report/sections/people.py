@@ -158,7 +158,7 @@ _LISTED = 6
 
 def ceiling(view: PageView) -> Section:
     """Return the section on the noise ceiling, and on how close each respondent's guesses are to the reference's."""
-    title = "How close to the reference can a respondent get?"
+    title = f"How close to {view.reference_words or 'the reference'} can a respondent get?"
     if not view.reference:
         return Section("ceiling", title, missing=NO_REFERENCE, short="Closeness")
     if not view.ceilings:

@@ -42,7 +42,7 @@ def names(group: OfGroup, view: PageView) -> tuple[TableCell, TableCell]:
 
 def head(key: str, view: PageView) -> str:
     """Return a metric's column head, with its unit."""
-    title = METRICS[key].full_title(view.policy)
+    title = METRICS[key].full_title(view.policy.model_copy(update={"reference": view.reference_words}))
     sign = {"share": " (%)", "none": "", "ratio": ""}.get(unit_of(key, view.policy))
     return title + (f" ({unit_of(key, view.policy)})" if sign is None else sign)
 

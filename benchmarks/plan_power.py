@@ -38,7 +38,7 @@ POPULATION, PILOT, REFERENCE_ANSWERS = 3000, 40, 60
 """Number of images of the population, and numbers of answers per image in the large pilot and of the reference."""
 
 PERMUTATIONS = 4999
-SIZES = ((30, 10), (60, 1), (60, 5), (150, 5), (150, 10), (100, 20))
+SIZES = ((30, 10), (60, 1), (60, 5), (150, 5), (100, 20))
 """Numbers of images and answers."""
 
 SHIFTS = (0.0, 0.06, 0.12, 0.2)

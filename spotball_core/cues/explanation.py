@@ -16,6 +16,7 @@ from spotball_core.schema.report import MetricValue
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.service.parallel import Workers
 from spotball_core.stats.bootstrap import bootstrap_interval, expanded, resample_weights
+from spotball_core.stats.power import smallest_difference
 from spotball_core.typing import FloatArray, IntArray
 
 
@@ -76,9 +77,6 @@ MANY_GROUPS = 12
 
 With fewer groups, starting processes takes longer than it saves.
 """
-
-POWER_Z = 1.959964 + 0.841621
-"""Sum of the normal quantiles of a two-sided test at 5% and of a power of 80%."""
 
 TOO_FEW = f"fewer than {LEAST_IMAGES} images have guesses"
 NO_BODY = "no body cue applies to these images"
@@ -212,7 +210,7 @@ def _explanation(
             "shapley": dict(zip(subsets.groups, map(sums.mean, subsets.shapley()), strict=True)),
             "explainable": sums.mean(fitted.explainable),
             "explained": sums.quotient(subsets.whole, fitted.explainable),
-            "detectable": POWER_Z * sums.standard_error(body) if fitted.body else None,
+            "detectable": smallest_difference(sums.standard_error(body)) if fitted.body else None,
             **_mirror_test(fitted, base),
             "notes": fitted.notes,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -59,8 +59,9 @@ def engine_for(name: EngineName, ray_address: str | None, *, quiet: bool, debug:
     """Yield the engine that `--engine` and `--ray-address` select."""
     from spotball_core.counting.engines import engine_named
 
-    with progress("parts of the files counted", quiet=quiet) as on_progress:
-        yield engine_named(name, ray_address=ray_address, on_progress=on_progress, debug=debug)
+    with progress("parts of the files counted", quiet=quiet) as on_progress, ExitStack() as stack:
+        engine = engine_named(name, ray_address=ray_address, on_progress=on_progress, debug=debug)
+        yield stack.enter_context(engine) if isinstance(engine, AbstractContextManager) else engine
 
 
 class Format(StrEnum):

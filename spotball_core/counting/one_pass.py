@@ -58,19 +58,23 @@ def is_point(columns: Sequence[str]) -> pl.Expr:
 
 
 def in_parts(source: Source, keys: Sequence[str], collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.DataFrame:
-    """Return a source's groups (see `grouped`).
+    """Return a source's groups (see `grouped`), with its keys as categories, which need less memory than text.
 
     A Parquet file is read in parts with a limited number of rows. If it were read as a whole, the memory that Polars
     needs would grow with the number of rows, because Polars keeps rows whose group has not occurred recently.
     """
     import polars as pl
 
+    def groups_of(rows: pl.LazyFrame) -> pl.DataFrame:
+        groups = collect(grouped(rows, keys))
+        return groups.with_columns(pl.col(key).cast(pl.Categorical) for key in keys if key in groups.columns)
+
     if source.path is None or source.path.suffix != ".parquet":
-        return collect(grouped(source.frame, keys))
+        return groups_of(source.frame)
     total = collect(source.frame.select(pl.len())).item()
     parts: list[pl.DataFrame] = []
     for start in range(0, max(total, 1), ROWS_AT_ONCE):
-        parts.append(collect(grouped(source.frame.slice(start, ROWS_AT_ONCE), keys)))
+        parts.append(groups_of(source.frame.slice(start, ROWS_AT_ONCE)))
         if sum(map(len, parts[1:])) > max(GROUPS_HELD, len(parts[0])):
             parts = [_added(parts)]
     return _added(parts)

@@ -132,10 +132,12 @@ class Reader:
         of = [frame.with_columns(_source=pl.lit(index, pl.UInt32)) for index, frame in enumerate(grouped)]
         spelt = pl.concat(of, how="diagonal_relaxed")
         del grouped, of
-        ids = spelt["image"].str.strip_chars().drop_nulls().unique()
+        ids = spelt["image"].unique().cast(pl.String).str.strip_chars().drop_nulls().unique()
         unknown = ids.filter(~ids.is_in(self.images.implode()))
         self.aliases = known_as(unknown, self.known) if len(unknown) else {}
-        self._spelt = spelt.with_columns(nameless=nameless(spelt.columns))
+        # In this order, each part of `groups` has few images, so that tables with one row per image stay small.
+        self._spelt = spelt.sort(pl.col("image").to_physical())
+        del spelt
         parts: list[pl.DataFrame] = []
         faults: list[pl.DataFrame] = []
         given, sums, wrong = [], [], False
@@ -183,8 +185,11 @@ class Reader:
 
         All keys are filled in. The position of each cell is added, see `spotball_core.io.cells.located`.
         """
+        import polars as pl
+
         for start in range(0, max(len(self._spelt), 1), GROUPS_AT_ONCE):
-            part = self._spelt.slice(start, GROUPS_AT_ONCE).lazy()
+            part = self._spelt.slice(start, GROUPS_AT_ONCE).lazy().with_columns(pl.col(pl.Categorical).cast(pl.String))
+            part = part.with_columns(nameless=nameless(self._spelt.columns))
             yield located(self.identified(part).collect(), self.grid, self.options.get("first_index"))
 
     @cached_property

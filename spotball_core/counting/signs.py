@@ -106,19 +106,14 @@ class Sign:
 
 
 def balls_of(scenes: Sequence[Scene], grid: Grid) -> pl.DataFrame:
-    """Return a table of the scenes with a known ball: `sport`, `image`, and `_ball`, the indices of its cells."""
+    """Return a table with one row per cell of a ball: `sport`, `image`, and the cell's index, `_ball`."""
     import polars as pl
 
-    known = [scene for scene in scenes if scene.ball_cells]
     index = {label: number for number, label in enumerate(grid.labels)}
-    return pl.DataFrame(
-        {
-            "sport": [scene.sport for scene in known],
-            "image": [scene.image for scene in known],
-            "_ball": [[index[cell] for cell in scene.ball_cells or ()] for scene in known],
-        },
-        schema={"sport": pl.String, "image": pl.String, "_ball": pl.List(pl.Int64)},
-    )
+    rows = [(*scene.key, index[cell]) for scene in scenes for cell in scene.ball_cells or ()]
+    schema = {"sport": pl.String, "image": pl.String, "_ball": pl.Int64}
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
 
 
 def of_cells(answers: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -148,7 +143,8 @@ def of_cells(answers: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataF
         counted = pl.col("row").is_not_null()
         from_0 = row.is_between(0, grid.rows - 1) & col.is_between(0, grid.cols - 1)
         later = pl.when(from_0).then(row * grid.cols + col)
-        answers = answers.join(balls, on=["sport", "image"], how="left").with_columns(
+        of_images = balls.group_by("sport", "image").agg("_ball")
+        answers = answers.join(of_images, on=["sport", "image"], how="left").with_columns(
             counted=_times(counted & numbers),
             fit_from_0=_times(counted & from_0),
             hits=_times(counted & pl.col("_ball").list.contains(index)),
@@ -407,13 +403,9 @@ def _swapped(sums: pl.DataFrame, balls: pl.DataFrame, grid: Grid) -> pl.DataFram
 
     given = sums.filter(pl.col("numbers") > 0).with_columns(pl.col("across", "down") / pl.col("numbers"))
     # The center of the ball's cells, as fractions of the image's width and height.
-    truth = (
-        balls.explode("_ball")
-        .group_by("sport", "image")
-        .agg(
-            known_x=((pl.col("_ball") % grid.cols + 1).mean() - 0.5) / grid.cols,
-            known_y=((pl.col("_ball") // grid.cols + 1).mean() - 0.5) / grid.rows,
-        )
+    truth = balls.group_by("sport", "image").agg(
+        known_x=((pl.col("_ball") % grid.cols + 1).mean() - 0.5) / grid.cols,
+        known_y=((pl.col("_ball") // grid.cols + 1).mean() - 0.5) / grid.rows,
     )
     is_human = pl.col("kind") == "human"
     people = (

@@ -132,6 +132,11 @@ class MetricInput:
 
     def at(self, images: IntArray) -> MetricInput:
         """Return the input of some of the images, given by index."""
+
+        def boxes() -> list[FloatArray]:
+            of_images = self.boxes()
+            return [of_images[int(image)] for image in images]
+
         return replace(
             self,
             mass=self.mass[..., images, :],
@@ -141,7 +146,7 @@ class MetricInput:
             near=self.near[images],
             overlap=self.overlap[images],
             has_players=self.has_players[images],
-            boxes=lambda: [self.boxes()[int(image)] for image in images],
+            boxes=boxes,
             grid_of=self.grid_of[images],
         )
 
@@ -173,11 +178,15 @@ class Statistic:
         first, several = parts[0], [part.values for part in parts if part.values is not None]
         return replace(
             first,
-            sums=np.concatenate([_compact(part.sums) for part in parts], axis=-2),
+            sums=np.concatenate([part.sums for part in parts], axis=-2),
             enters=np.concatenate([part.enters for part in parts], axis=-1),
             answered=np.concatenate([part.answered for part in parts], axis=-1),
             values=np.concatenate(several, axis=-1) if several else None,
         )
+
+    def compact(self) -> Statistic:
+        """Return the same statistic with sums in the smallest type that represents them."""
+        return replace(self, sums=_compact(self.sums))
 
     def only(self, used: BoolArray) -> Statistic:
         """Return the statistic restricted to the images for which `used` is true, shape (n_images,)."""

@@ -234,7 +234,8 @@ def _pooled_center_bias(data: MetricInput) -> Callable[[FloatArray, FloatArray],
             "separately",
             code="different-grids",
         )
-    return lambda p, q: symmetric_center_bias(p, q, grid=data.grid)
+    grid = data.grid  # The function must not keep the data of all images.
+    return lambda p, q: symmetric_center_bias(p, q, grid=grid)
 
 
 @metric(

@@ -5,10 +5,10 @@ move the surplus to the deficits at minimum cost. If one cell has all the surplu
 computed directly, otherwise by a solver. Equal problems are solved once.
 
 Integer differences are solved with costs rounded to multiples of a step (`step_of`). Their minimum cost is a unique
-integer, so every solver returns an identical result. Which solver is used depends only on the problems of the call:
+integer, so every solver returns an identical result. Which solver is used depends on the problems of the call:
 
 - `transport_numba` solves large batches of integer problems if the extra `speed` is installed. Loading it takes a
-  second.
+  second, so smaller batches suffice once it is loaded (`prepare`).
 - The network simplex of the Python Optimal Transport library (POT) solves the rest. It is loaded without the rest of
   POT (`pot.solver`), and called without the checks that `ot.emd2` repeats for each pair.
 """
@@ -20,6 +20,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Protocol
@@ -33,6 +34,9 @@ from spotball_core.service.parallel import processors
 from spotball_core.typing import FloatArray, IntArray
 
 _MAX_PIVOTS = 10_000_000
+_OPTIMAL = 1
+"""What POT's solver returns if it reached the optimum."""
+
 _LARGE = 600
 """Minimum size (sources times sinks) of problems that are distributed over threads.
 
@@ -151,6 +155,12 @@ def transport_of_few(differences: FloatArray, costs: Costs, threads: int | None 
         sizes = (from_cells * to_cells)[several]
         values[several] = _by_pot(rows[several], costs, sizes, threads or processors())
     return values[places]
+
+
+def prepare() -> None:
+    """Load the compiled solver if it is installed. This saves time before many calls, each with few problems."""
+    if find_spec("numba"):
+        import_module("spotball_core.metrics.transport_numba")
 
 
 def step_of(cost: FloatArray) -> float | None:
@@ -282,7 +292,7 @@ def _solve(rows: FloatArray, costs: Costs, threads: int, are_integers: bool) -> 
 
         with ThreadPoolExecutor(threads) as pool:
             solved = list(pool.map(solve, starts))
-    for code in set().union(*(codes for _, codes in solved)):
+    for code in set().union(*(codes for _, codes in solved)) - {_OPTIMAL}:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem = solver.check_result(code)

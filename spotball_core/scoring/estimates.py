@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from spotball_core.metrics.metric import Metric, MetricInput, MetricOptions, Sta
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import MetricValue
 from spotball_core.schema.scene import Scene
+from spotball_core.service.parallel import processors
 from spotball_core.stats.bootstrap import (
     MOST_WEIGHTS,
     SmallIntArray,
@@ -319,9 +320,17 @@ class Estimator:
     def _statistics(
         self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
     ) -> dict[str, Statistic | OptionError]:
-        """Return `statistic` of several metrics by key, or the errors."""
-        blocks = self.blocks(metrics, mass, unparsed, draws=draws)
-        return self.joined(metrics, (statistics_of(metrics, block, self._noise) for block in blocks))
+        """Return `statistic` of several metrics by key, or the errors. Threads share the blocks of images."""
+        work = partial(statistics_of, metrics, noise=self._noise)
+        first, *others = self.blocks(metrics, mass, unparsed, draws=draws)
+        # The first block fills caches and loads libraries, which several threads must not do at the same time.
+        done = [work(first)]
+        if others:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(processors()) as pool:
+                done += pool.map(work, others)
+        return self.joined(metrics, done)
 
     def blocks(
         self, metrics: Sequence[Metric], mass: FloatArray, unparsed: FloatArray, *, draws: int = sampling.DRAWS
@@ -332,8 +341,10 @@ class Estimator:
         """
         data = self._input(metrics, mass, unparsed, draws)
         for number, start in enumerate(range(0, max(len(self.scenes), 1), IMAGES_AT_ONCE)):
-            block = data.at(np.arange(start, min(start + IMAGES_AT_ONCE, len(self.scenes))))
-            yield replace(block, options=replace(data.options, seed=(self.policy.seed, number)))
+            images = np.arange(start, min(start + IMAGES_AT_ONCE, len(self.scenes)))
+            boxes = partial(_boxes_of, [self.arrays.scenes[int(scene)] for scene in self.scenes[images]])
+            options = replace(data.options, seed=(self.policy.seed, number))
+            yield replace(data.at(images), boxes=boxes, options=options)
 
     def joined(
         self, metrics: Sequence[Metric], blocks: Iterable[Mapping[str, Statistic | OptionError]]
@@ -366,7 +377,7 @@ class Estimator:
             near=arrays.near[scenes] if needs_players else nowhere,
             overlap=arrays.overlap[scenes] if needs_players else nowhere,
             has_players=arrays.has_players[scenes],
-            boxes=lambda: [arrays.scenes[int(scene)].boxes for scene in scenes],
+            boxes=list,
             grids=tuple(arrays.grids[int(number)] for number in used),
             grid_of=grid_of,
             prior=self._prior(),
@@ -432,17 +443,21 @@ class Estimator:
 
 
 def statistics_of(
-    metrics: Iterable[Metric], block: MetricInput, noise: dict[object, FloatArray] | None = None
+    metrics: Iterable[Metric], block: MetricInput, *, noise: dict[object, FloatArray] | None = None
 ) -> dict[str, Statistic | OptionError]:
     """Return the statistics of one block of images by key, or the errors. Metrics share their random draws."""
     block = replace(block, shared=sampling.SharedDraws(noise=noise))
     statistics: dict[str, Statistic | OptionError] = {}
     for metric in metrics:
         try:
-            statistics[metric.key] = metric.aggregate.statistic(block)
+            statistics[metric.key] = metric.aggregate.statistic(block).compact()
         except OptionError as error:
             statistics[metric.key] = error
     return statistics
+
+
+def _boxes_of(scenes: Iterable[Scene]) -> list[FloatArray]:
+    return [scene.boxes for scene in scenes]
 
 
 def _checked(statistic: Statistic | OptionError) -> Statistic:

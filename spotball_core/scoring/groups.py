@@ -6,7 +6,7 @@ Every analysis starts from these groups: the score report, comparisons, the nois
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -15,12 +15,22 @@ import numpy as np
 
 from spotball_core.counting.counts import Counts, dense
 from spotball_core.errors import OptionError, unknown_name
+from spotball_core.io.frames import KEYS
+from spotball_core.metrics import transport
+from spotball_core.metrics.metric import MetricInput, Statistic
 from spotball_core.metrics.registry import METRICS
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.report import Ceiling, GroupScore, ImageSet, ScoreReport, Signature, group_name, sport_prefix
 from spotball_core.schema.response import Kind
 from spotball_core.schema.scene import Scene
-from spotball_core.scoring.estimates import Answers, Draws, Estimator, SceneArrays
+from spotball_core.scoring.estimates import (
+    IMAGES_AT_ONCE,
+    Answers,
+    Draws,
+    Estimator,
+    SceneArrays,
+    statistics_of,
+)
 from spotball_core.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -36,8 +46,19 @@ LARGE_ERROR = 1 / 3
 UNEVEN = 1.1
 """The report warns if the numbers of responses per image differ between groups by more than this factor."""
 
+MANY_IMAGES = 5_000
+"""Number of images, summed over the groups, from which the compiled solver of `transport` takes less time to load than
+it saves."""
+
 Part = Literal["sport", "respondent", "prompt"]
 PARTS: tuple[Part, ...] = ("sport", "respondent", "prompt")
+
+
+Statistics = dict[str, Statistic | OptionError]
+Block = tuple[Sequence[Sequence[str]], Sequence[MetricInput]]
+"""The keys of each group's metrics, and each group's answers to some images."""
+
+Run = Callable[[Callable[[Block], list[Statistics]], Iterable[Block]], Iterable[list[Statistics]]]
 
 
 @dataclass(frozen=True)
@@ -83,6 +104,7 @@ class Scoring:
         self.groups: list[Group] = self._grouped()
         self.reference: frozenset[int] = self._answered_by(policy.reference)
         self.noise: dict[object, FloatArray] = {}
+        self._known: dict[int | tuple[int, ...], Mapping[str, Statistic | OptionError]] = {}
         self._scored = {group.number: self._images(group) for group in self.groups}
 
     def _located(self) -> pl.DataFrame:
@@ -198,6 +220,40 @@ class Scoring:
                 others = self._shared(other for other in groups if other is not group)
                 yield group.name, others, f"exclude {group.name}, or use --images all"
 
+    # Work on other machines ----------------------------------------------------------------------------------
+
+    def compute_with(self, run: Run) -> None:
+        """Compute the statistics of all groups block by block, so that `report` only has to combine them.
+
+        The groups of each block of images are one call, because they share the noise of the reference. If no group has
+        more than one block of images, nothing is computed.
+
+        Args:
+            run: a function like `map`, which may call the given function in other processes or on other machines.
+        """
+        for scenes, positions in self._sets().items():
+            if len(scenes) <= IMAGES_AT_ONCE:
+                continue
+            estimators: dict[int | tuple[int, ...], Estimator] = {
+                self.groups[position].number: self.estimator(self.groups[position]) for position in positions
+            }
+            estimators[scenes] = self._uniform_estimator(scenes)
+            metrics = {
+                name: estimator.defined(METRICS[key] for key in self._keys_of(name))
+                for name, estimator in estimators.items()
+            }
+            blocks = zip(
+                *(
+                    estimator.blocks(metrics[name], estimator.answers.mass, estimator.answers.unparsed)
+                    for name, estimator in estimators.items()
+                ),
+                strict=True,
+            )
+            keys = [[metric.key for metric in of_group] for of_group in metrics.values()]
+            done = list(run(statistics_of_groups, ((keys, block) for block in blocks)))
+            for number, (name, estimator) in enumerate(estimators.items()):
+                self._known[name] = estimator.joined(metrics[name], (block[number] for block in done))
+
     # Numbers -------------------------------------------------------------------------------------------------
 
     def report(
@@ -213,6 +269,8 @@ class Scoring:
             scores: the groups' scores, in the order of `groups` (default: compute them).
             image_sets: the result of `image_sets` (default: compute it).
         """
+        if self.policy.reference is not None and sum(map(len, self._scored.values())) >= MANY_IMAGES:
+            transport.prepare()
         signature = self.signature()
         groups = tuple(self.score(group)[0] for group in self.groups) if scores is None else tuple(scores)
         return ScoreReport(
@@ -269,12 +327,7 @@ class Scoring:
         return tuple(self._image_sets())
 
     def _image_sets(self) -> Iterator[ImageSet]:
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for position, group in enumerate(self.groups):
-            groups.setdefault(tuple(self.images(group)), []).append(position)
-        for scenes, positions in groups.items():
-            if not scenes:
-                continue
+        for scenes, positions in self._sets().items():
             # Other images matter only if the policy compares with the ground truth of all images of a sport.
             sports = {self.arrays.sports[scene] for scene in scenes} if self.policy.prior == "all" else set()
             known = [place for place, sport in enumerate(self.arrays.sports) if sport in sports]
@@ -285,16 +338,35 @@ class Scoring:
                 uniform=self._uniform(scenes),
             )
 
+    def _sets(self) -> dict[tuple[int, ...], list[int]]:
+        """Return the positions of the groups that are scored on each set of images."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for position, group in enumerate(self.groups):
+            if scenes := self.images(group):
+                groups.setdefault(tuple(scenes), []).append(position)
+        return groups
+
     def _reference_digest(self, scenes: Sequence[int]) -> str:
         rows = self._of_reference
         return replace(self.counts, table=rows.filter(rows["_scene"].is_in(list(scenes)))).digest()
 
-    def _uniform(self, scenes: Sequence[int]) -> dict[str, float]:
-        """Return the scores of uniform guessing.
+    def _uniform(self, scenes: tuple[int, ...]) -> dict[str, float]:
+        """Return the scores of uniform guessing."""
+        values = self._uniform_estimator(scenes).estimates(METRICS[key] for key in self._keys_of(scenes))
+        return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
+
+    def _keys_of(self, name: int | tuple[int, ...]) -> list[str]:
+        """Return the keys of the metrics of a group, given by its number, or of uniform guessing, given by its scenes.
 
         Uniform guessing has no number of responses. Metrics that depend on that number are therefore excluded, and so
         are their matched versions, except distances to the reference.
         """
+        if isinstance(name, int):
+            return list(self.keys)
+        chosen = (METRICS[key] for key in self.keys)
+        return [m.key for m in chosen if not m.by_size and ("reference" in m.needs or not m.is_matched)]
+
+    def _uniform_estimator(self, scenes: tuple[int, ...]) -> Estimator:
         n_cells = self.counts.n_cells
         answers = Answers(
             mass=np.full((len(scenes), n_cells), 1 / n_cells),
@@ -305,11 +377,7 @@ class Scoring:
             people=None,
         )
         policy = self.policy.model_copy(update={"bootstrap": 0})
-        estimator = Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, policy, self.noise)
-        chosen = (METRICS[key] for key in self.keys)
-        metrics = [m for m in chosen if not m.by_size and ("reference" in m.needs or not m.is_matched)]
-        values = estimator.estimates(metrics)
-        return {key: metric_value.value for key, metric_value in values.items() if metric_value.value is not None}
+        return Estimator(self.arrays, np.asarray(scenes), answers, policy, self.noise, self._known.get(scenes))
 
     def images(self, group: Group) -> list[int]:
         """Return the indices of the scenes that a group is scored on."""
@@ -317,6 +385,7 @@ class Scoring:
 
     def estimator(self, group: Group, scenes: Sequence[int] | None = None) -> Estimator:
         """Return an estimator of a group's metrics on the images it is scored on, or on given scenes."""
+        known = self._known.get(group.number) if scenes is None else None
         scenes = self.images(group) if scenes is None else scenes
         people = self.people(group, scenes) if self.policy.cluster == "participant" else None
         mass, unparsed = self._dense(self._rows(group), scenes)
@@ -328,7 +397,7 @@ class Scoring:
             compared=np.array([scene in self.reference for scene in scenes], dtype=bool),
             people=people,
         )
-        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy, self.noise)
+        return Estimator(self.arrays, np.asarray(scenes, dtype=int), answers, self.policy, self.noise, known)
 
     def reference_mass(self, scenes: Sequence[int]) -> FloatArray | None:
         """Return the reference's counts over all its prompts, shape (n_images, n_cells); None without a reference."""
@@ -352,10 +421,14 @@ class Scoring:
 
     @cached_property
     def _by_group(self) -> dict[int, pl.DataFrame]:
-        """Rows of the table by group number. They are cached because analyses request them repeatedly."""
+        """Rows of the table by group number, without the keys of counts, which need most of the memory.
+
+        They are cached because analyses request them repeatedly.
+        """
         import polars as pl
 
-        return {group.number: self.table.filter(pl.col("_group") == group.number) for group in self.groups}
+        table = self.table.drop(KEYS)
+        return {group.number: table.filter(pl.col("_group") == group.number) for group in self.groups}
 
     @cached_property
     def _of_reference(self) -> pl.DataFrame:
@@ -400,6 +473,13 @@ class Scoring:
             dropped=dropped,
             parse_policies=tuple(sorted(self.counts.parse_policies)),
         )
+
+
+def statistics_of_groups(block: Block) -> list[Statistics]:
+    """Return each group's statistics of a block of images. Groups share the noise of the reference."""
+    noise: dict[object, FloatArray] = {}
+    transport.prepare()
+    return [statistics_of([METRICS[key] for key in keys], data, noise=noise) for keys, data in zip(*block, strict=True)]
 
 
 def _imprecise(groups: Iterable[GroupScore]) -> Iterator[str]:

@@ -139,7 +139,7 @@ def score(
         first_index=first_index,
         accept_signs=accept_signs,
     )
-    return score_counts(counts, known, chosen, ceiling=ceiling, metrics=wanted)
+    return score_counts(counts, known, chosen, ceiling=ceiling, metrics=wanted, engine=engine)
 
 
 def needs_participants(policy: ScorePolicy, *, ceiling: bool) -> bool:
@@ -154,9 +154,14 @@ def score_counts(
     *,
     ceiling: bool = False,
     metrics: Iterable[str] | None = None,
+    engine: Engine | None = None,
 ) -> ScoreReport:
     """Score counts; see `score`."""
+    from spotball_core.counting.engines import MappingEngine
+
     scoring = Scoring(counts, scenes, policy, metrics)
+    if isinstance(engine, MappingEngine):
+        scoring.compute_with(engine.map)
     limit = noise_ceiling(scoring, seed=policy.seed) if ceiling else None
     report = scoring.report(limit.ceilings if limit else ())
     missing = list(limit.warnings) if limit else []

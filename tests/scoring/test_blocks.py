@@ -54,6 +54,26 @@ def test_matched_metrics_in_blocks_agree_within_the_noise_of_their_draws(monkeyp
     assert found[0]["wasserstein_matched"].value != found[1]["wasserstein_matched"].value
 
 
+def test_report_of_blocks_computed_by_another_function_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (estimates, groups):
+        monkeypatch.setattr(module, "IMAGES_AT_ONCE", 4)
+    choices: dict[str, Any] = {"reference": "human", "bootstrap": 20}
+    alone, shared = (scoring_of(varied_scenes(11), answers(11), **choices) for _ in "ab")
+    sent = []
+
+    def run(work: Any, blocks: Any) -> Any:
+        sent.extend(blocks)
+        done = {number: work(block) for number, block in reversed([*enumerate(sent)])}
+        return [done[number] for number in range(len(sent))]
+
+    expected = alone.report()
+    shared.compute_with(run)
+    # The report only combines what was computed.
+    monkeypatch.delattr(estimates, "statistics_of")
+    assert shared.report() == expected
+    assert [len(data) for _, data in sent] == [4, 4, 4]
+
+
 def test_respondents_share_the_noise_of_the_reference_without_a_change_of_values() -> None:
     scoring = scoring_of(varied_scenes(6), answers(6), reference="human", bootstrap=0)
     together = scoring.report().groups

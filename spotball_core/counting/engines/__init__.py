@@ -1,10 +1,10 @@
-"""Choose where files are read and counted: in this process, or on a Ray cluster."""
+"""Choose where files are counted and images are scored: in this process, or on a Ray cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, Unpack, get_args, runtime_checkable
 
 from spotball_core.errors import OptionError
 from spotball_core.service.progress import OnProgress, ignore_progress
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from spotball_core.schema.scene import Scene
 
 EngineName = Literal["local", "ray"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Engine(Protocol):
@@ -33,13 +35,21 @@ class Engine(Protocol):
         """Return the counts of the responses in files, as `spotball_core.counting.read.read_counts` does."""
 
 
+@runtime_checkable
+class MappingEngine(Engine, Protocol):
+    """An engine that also scores: it calls functions with blocks of images."""
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item], /) -> Iterator[Result]:
+        """Yield the results of calling `work` with each item, in the items' order, like Python's `map`."""
+
+
 def engine_named(
     name: EngineName, *, ray_address: str | None = None, on_progress: OnProgress = ignore_progress, debug: bool = False
 ) -> Engine:
     """Return the engine with this name.
 
     Args:
-        name: `local` counts in this process, `ray` on Ray Data.
+        name: `local` counts and scores in this process, `ray` on Ray.
         ray_address: address of a running Ray cluster. Without it, a cluster is started on this machine, and stopped at
             the end.
         on_progress: called with the number of pieces of files that Ray has counted, and the total number of pieces.

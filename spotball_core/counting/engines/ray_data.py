@@ -1,13 +1,16 @@
-"""Count files on Ray Data: pieces of files are sent to workers, which return counts."""
+"""Count files and score images on Ray: pieces of files, or blocks of images, are sent to workers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from spotball_core.counting.counts import Counts
+from spotball_core.counting.engines import Item, Result
 from spotball_core.counting.engines.pieces import Counted, FilePiece, Gathered, count_piece, pieces_of
 from spotball_core.counting.engines.ray_cluster import connected, ray_errors, require
 from spotball_core.schema.scene import Scene
@@ -21,7 +24,9 @@ MOST_BLOCKS = 10_000
 
 
 class RayEngine:
-    """An engine (`spotball_core.counting.engines.Engine`) that counts files on Ray Data.
+    """An engine (`spotball_core.counting.engines.MappingEngine`) that counts files and scores images on Ray.
+
+    Each use connects to the cluster, or starts one. Within a `with` statement, all uses share one connection.
 
     If a worker dies, another worker counts its piece again. Files with a problem are read again in this process, so
     that the error equals that of the local engine. To find duplicates, files are also read again if their samples of
@@ -36,6 +41,22 @@ class RayEngine:
     ) -> None:
         require("counting on Ray")
         self.address, self.on_progress, self.debug = address, on_progress, debug
+        self._held: ExitStack | None = None
+
+    def __enter__(self) -> RayEngine:
+        self._held = ExitStack()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.close()
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        with ExitStack() as own:
+            (self._held or own).enter_context(connected(self.address, debug=self.debug))
+            yield
 
     def __call__(
         self,
@@ -63,12 +84,31 @@ class RayEngine:
         gathered = Gathered(grid.rows, grid.cols)
         with plain_files(files) as plain:
             pieces = list(pieces_of(plain.paths))
-            with connected(self.address, debug=self.debug):
+            with self._connected():
                 parts = self._counted(pieces, scenes, participants, options)
                 for part in counted(parts, len(pieces), self.on_progress):
                     gathered.add(part)
             counts = gathered.settled(plain.paths, scenes, participants=participants, pool=pool, **options)
         return replace(counts, warnings=plain.warnings(counts.warnings))
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item], /) -> Iterator[Result]:
+        """Yield the results of calling `work` with each item on the cluster, in the items' order.
+
+        Raises:
+            OptionError: if no cluster answers at the address.
+            SpotballError: if Ray fails.
+        """
+        import ray
+
+        with self._connected(), ray_errors("score"):
+            remote, waiting = ray.remote(work), deque[Any]()
+            most = 2 * int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call]
+            for item in items:
+                if len(waiting) >= most:
+                    yield ray.get(waiting.popleft())
+                waiting.append(remote.remote(item))
+            while waiting:
+                yield ray.get(waiting.popleft())
 
     def _counted(
         self, pieces: Sequence[FilePiece], scenes: Sequence[Scene], participants: bool, options: ReadOptions

@@ -1,4 +1,4 @@
-"""Test counting on Ray with a local cluster of two nodes, each with one worker process."""
+"""Test counting and scoring on Ray with a local cluster of two nodes, each with one worker process."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pytest
 
 from spotball_core.counting.engines import check_engine, engine_named
 from spotball_core.errors import MissingExtraError, OptionError
+from spotball_core.scoring.estimates import IMAGES_AT_ONCE
 from tests.builders import dataset, scenes, write_csv, write_jsonl
 from tests.cli.process import MODULE, Done, spotball, spotball_process
 from tests.conftest import ROOT
@@ -153,6 +154,22 @@ class TestOnACluster:
         assert (there.returncode, there.stderr) == (0, "")
         assert there.stdout == local.stdout
         assert there.stdout.startswith("{")
+
+    def test_score_on_ray_of_several_blocks_of_images_equals_the_local_engine_on_one_and_two_workers(
+        self, address: str, tmp_path: Path
+    ) -> None:
+        names, rng = [str(number) for number in range(1, 2 * IMAGES_AT_ONCE + 100)], random.Random(5)
+        rows = [{"image": name, "cell": rng.choice(LABELS)} for name in names for _ in range(6)]
+        people = [{"image": name, "cell": rng.choice(LABELS[:3])} for name in names for _ in range(5)]
+        known = scenes(*names, players=[[0, 0, 100, 100]])
+        folder = dataset(tmp_path / "set", known, human=people, m=rows)
+        command = ["score", folder, "--bootstrap", "20", "--format", "json", "--reference", "human", "--quiet"]
+        local = spotball(*command)
+        (two,) = spotball_on_ray(address, [command], cwd=tmp_path)
+        one = spotball_process(*command, "--engine", "ray", env={"RAY_OVERRIDE_RESOURCES": '{"CPU": 1}'})
+        assert local.stdout.startswith("{")
+        assert (two.returncode, two.stderr, two.stdout) == (0, local.stderr, local.stdout)
+        assert (one.returncode, one.stderr, one.stdout) == (0, local.stderr, local.stdout)
 
     def test_count_on_ray_with_relative_paths_writes_the_same_file_as_the_local_engine(
         self, folder: Path, on_ray: OnRay, tmp_path: Path

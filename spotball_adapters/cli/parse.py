@@ -43,9 +43,7 @@ def parse(
     scenes: ScenesFile = None,
     out: Annotated[
         Path | None,
-        option(
-            OUTPUT, "FILE", "File of responses to write: .jsonl, .csv or .parquet. A run keeps its file.", "--out", "-o"
-        ),
+        option(OUTPUT, "FILE", "File of responses to write: .jsonl, .csv or .parquet.", "--out", "-o"),
     ] = None,
     layout: Annotated[
         LayoutName | None,

@@ -29,9 +29,7 @@ def baselines(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        option(
-            "Output", "FILE", "File to write (.jsonl, .csv or .parquet). Default: DATASET/responses-baselines.jsonl."
-        ),
+        option("Output", "FILE", "File of responses to write: .jsonl, .csv or .parquet."),
     ] = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -40,7 +38,8 @@ def baselines(
 
     Example: `spotball baselines data --name uniform,center --samples 50`
 
-    If a baseline needs something that a scene lacks, such as player boxes, its responses to that scene are unparsed.
+    Without --out, writes DATASET/responses-baselines.jsonl. If a baseline needs something that a scene lacks, such as
+    player boxes, its responses to that scene are unparsed.
     """
     from spotball_core.baselines import baseline_responses
     from spotball_core.io.frames import write_responses

@@ -135,7 +135,7 @@ class TestPhotos:
         check_error(here(*line, *other), "different-settings", "schedule")
         path = tmp_path / "runs/photos-1/run.json"
         path.write_text("{", encoding="utf-8")
-        check_error(here(*line), "wrong-folder", str(path))
+        check_error(here(*line), "invalid-json", str(path))
 
     @pytest.mark.parametrize(
         ("options", "code", "value"),

@@ -146,13 +146,11 @@ def measured(kind: str, prompts: int, observers: int) -> dict[str, Any]:
     covered: dict[str, list[bool]] = {"w": [], "q": []}
     errors: dict[str, list[float]] = {"w": [], "q": []}
     missed = []
-    excess: list[float] = []
     started = time.process_time()
     for number in range(observers):
         truth = draw(kind, number)
         found: Mechanism = fit_mechanism(trials_of(truth, number, prompts))
         kinds[found.kind] += 1
-        excess.append(found.check.excess)
         if kind in EXPECTED or kind == found.kind or kind == "mixed":
             for name, estimate in (("w", found.w), ("q", found.q)):
                 hit = covers(estimate, getattr(truth, name))
@@ -166,8 +164,6 @@ def measured(kind: str, prompts: int, observers: int) -> dict[str, Any]:
         "kinds": dict(kinds.most_common()),
         "coverage": {name: [sum(hits), len(hits)] for name, hits in covered.items() if hits},
         "median_error": {name: float(np.median(np.abs(values))) for name, values in errors.items() if values},
-        "largest_excess": max(excess),
-        "smallest_excess": min(excess),
         "missed": [] if kind == "mixed" else missed,
         "cpu_seconds_each": (time.process_time() - started) / observers,
     }

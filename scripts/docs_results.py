@@ -300,15 +300,21 @@ def gaze_confusion(part: str, column: str) -> str:
 
 
 def gaze_coverage() -> str:
-    """Return how often the intervals of w and q contain the true value."""
-    found = stored("gaze-mechanism")
+    """Return how often the intervals of the cue model contain the true value."""
+    names = ("w", "q", "noise", "closeness", "side", "lapse")
+    with_all = stored("gaze-designs")["coverage"]
+    others = stored("gaze-mechanism")
+    measured = [("1", kind, with_all[kind]["coverage"]) for kind in with_all]
+    measured += [
+        (trials, kind, others[trials][kind]["coverage"])
+        for trials, kind in (("1", "mixed"), ("16", "compromise"), ("16", "coin"), ("16", "mixed"))
+    ]
     rows = []
-    for trials in ("1", "16"):
-        for kind in ("compromise", "coin", "mixed"):
-            covered = found[trials][kind]["coverage"]
-            cells = [f"{hits} of {n} ({hits / n:.0%})" for hits, n in (covered["w"], covered["q"])]
-            rows.append([trials, kind, *cells])
-    return table(["Trials per photo", "Observers", "w", "q"], rows, left=2)
+    for trials, kind, covered in measured:
+        shares = (covered.get(name) for name in names)
+        cells = [f"{share[0]} of {share[1]} ({share[0] / share[1]:.0%})" if share else "" for share in shares]
+        rows.append([trials, kind, *cells])
+    return table(["Trials per photo", "Observers", *names], rows, left=2)
 
 
 def gaze_designs() -> str:

@@ -45,15 +45,15 @@ _COIN: Final = 0.5
 """If the full model is selected, the kind of the respondent is `coin` if q is at least this, else `compromise`."""
 
 _NEGLIGIBLE: Final = 0.05
-"""A respondent follows one cue only if the interval of w contains a weight of the other cue of at most this."""
+"""A weight of the other cue up to this does not contradict that a respondent follows one cue."""
 
 _MINOR: Final = 1 / 3
 """A respondent follows one cue only if the interval of w excludes weights of the other cue above this."""
 
-_UNIFORM: Final = 16.8
-"""A respondent guesses only if the deviance of uniform guessing from the full model is at most this.
+_REJECTED: Final[Mapping[StructureName, float]] = {"guess": 16.8, "eye": 9.2, "head": 9.2}
+"""Deviances from the full model above which a structure is rejected.
 
-This is the 99% quantile of the chi-square distribution with 6 degrees of freedom.
+These are 99% quantiles of chi-square distributions with 6 and 2 degrees of freedom.
 """
 
 _NOT_DETERMINED: Final[Mapping[Kind, str]] = {
@@ -115,10 +115,10 @@ def fit_mechanism(rows: pl.DataFrame, *, seed: int = 0) -> Mechanism:
     comparison = compare(fits, seed=seed)
     full = (fits["mixed"], *by_kernel[1:])
     ends = {W: profile_interval(full, W), Q: profile_interval(full, Q)}
+    negligible = {"eye": ends[W][0] <= _NEGLIGIBLE, "head": ends[W][1] >= 1 - _NEGLIGIBLE}
     possible = {
-        "guess": 2 * (full[0].log_likelihood - fits["guess"].log_likelihood) <= _UNIFORM,
-        "eye": ends[W][0] <= _NEGLIGIBLE,
-        "head": ends[W][1] >= 1 - _NEGLIGIBLE,
+        name: negligible.get(name, False) or 2 * (full[0].log_likelihood - fits[name].log_likelihood) <= limit
+        for name, limit in _REJECTED.items()
     }
     close = [name for name in comparison.close if possible.get(name, True)] or comparison.close
     checks = {}
@@ -194,9 +194,9 @@ def _kind(
     if chosen in ("eye", "head") and {"eye", "head"} <= set(close):
         return "eye or head"
     if chosen == "eye":
-        return "eye" if ends[W][1] <= _MINOR else "eye or both"
+        return "eye" if ends[W][0] <= _NEGLIGIBLE and ends[W][1] <= _MINOR else "eye or both"
     if chosen == "head":
-        return "head" if ends[W][0] >= 1 - _MINOR else "head or both"
+        return "head" if ends[W][1] >= 1 - _NEGLIGIBLE and ends[W][0] >= 1 - _MINOR else "head or both"
     if chosen == "guess":
         return "guess"
     kind: Kind = ("coin" if full.parameters[Q] >= _COIN else "compromise") if chosen == "mixed" else chosen

@@ -68,6 +68,60 @@ def interval_coverage() -> str:
     )
 
 
+def plan_power() -> str:
+    """Return the predicted and the observed power of the permutation test, and the range of their differences."""
+    found = stored("plan-power")
+    groups: dict[tuple[str, int, int, int], list[dict[str, Any]]] = {}
+    for cell in found["cells"]:
+        groups.setdefault((cell["metric"], cell["tests"], cell["images"], cell["answers"]), []).append(cell)
+    rows = []
+    for (metric, tests, images, answers), cells in groups.items():
+        pairs = "; ".join(f"{100 * c['predicted']:.0f}%, {100 * c['observed']:.0f}%" for c in cells if c["shift"])
+        null = next(cell for cell in cells if not cell["shift"])
+        false = f"{100 * null['predicted']:.1f}%, {100 * null['observed']:.1f}%"
+        rows.append([f"`{metric}`", tests, images, answers, false, pairs])
+    errors = [100 * (cell["observed"] - cell["predicted"]) for cell in found["cells"] if cell["shift"]]
+    least = min(cell["benchmarks"] for cell in found["cells"])
+    head = ["Metric", "Tests", "Images", "Answers", "Predicted and observed false positives"]
+    return (
+        table([*head, "Predicted and observed power, by the size of the effect"], rows)
+        + f"\n\n*At least {least:,} simulated benchmarks per cell: one standard error is at most "
+        f"{50 / least**0.5:.1f} points. Observed minus predicted power ranges from {min(errors):+.1f} to "
+        f"{max(errors):+.1f} points.*\n"
+    )
+
+
+def adaptive_answers() -> str:
+    """Return how much answers in rounds save, and the bias of their estimate and of the plain mean."""
+    found = stored("adaptive-answers")
+    rows = [
+        [
+            *(f"`{cell['metric']}`", cell["answers"], f"{100 * cell['possible']:.0f}%", f"{100 * cell['saved']:.0f}%"),
+            *(f"{100 * cell['saved'] / cell['possible']:.0f}%", f"{cell['bias']:+.1f}"),
+            f"{cell['bias_of_plain_mean']:+.1f}",
+        ]
+        for cell in found["cells"]
+    ]
+    head = ["Metric", "Answers per image", "Possible saving", "Saving", "Share reached", "Bias (standard errors)"]
+    return (
+        table([*head, "Bias of the plain mean"], rows)
+        + f"\n\n*At least {min(cell['runs'] for cell in found['cells']):,} simulated runs of "
+        f"`benchmarks/adaptive_answers.py` per row, for {found['images']} fixed images. Savings are shares of all answers, for the same noise of answers. The plain "
+        "mean is the mean of all answers of an image.*\n"
+    )
+
+
+def sequence_coverage() -> str:
+    """Return how often confidence sequences always contain the mean, and their width."""
+    found = stored("sequence-coverage")
+    rows = [[name, f"{100 * row['coverage']:.1f}%", f"{row['ratio']:.2f}"] for name, row in found["kinds"].items()]
+    width = f"Width after {found['images']} images, relative to a fixed-size interval"
+    return (
+        table(["Values", "Mean contained at all times", width], rows)
+        + f"\n\n*{found['runs']:,} simulated runs of `benchmarks/sequence_coverage.py` per row.*\n"
+    )
+
+
 def matched_errors() -> str:
     """Return the errors of plain and matched distances, and how often they rank two respondents correctly."""
     found = stored("matched-metrics")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 
 from spotball_core.schema.published import attributes
 from spotball_core.service.sqlite_file import SQLITE_TYPES, Schema, Table
@@ -285,20 +283,3 @@ def metric_needs() -> str:
     for need, keys in sorted(needs.items(), key=lambda item: len(item[1]), reverse=True):
         lines.append(f"| {' and '.join(names[name] for name in need) or 'only the guesses'} | {', '.join(keys)} |")
     return "\n".join(lines)
-
-
-def faulty_files() -> None:
-    """Write files with typical errors, and remove the API key from the environment."""
-    os.environ.pop("OPENAI_API_KEY", None)
-    soccer = "synthetic-soccer"
-    replies = ("near the left player", "I think D5 is right", "somewhere in the middle")
-    files = {
-        "ids.csv": f"sport,image,cell\n{soccer},999,D5\n",
-        "points.csv": f"sport,image,x,y\n{soccer},1,0.5,0.5\n{soccer},2,0.2,0.7\n{soccer},3,0.8,0.4\n",
-        "replies.csv": "sport,image,cell\n" + "".join(f"{soccer},{n},{text}\n" for n, text in enumerate(replies, 1)),
-        "a/mine.csv": f"sport,image,cell\n{soccer},1,D5\n",
-        "b/mine.csv": f"sport,image,cell\n{soccer},1,D5\n",
-    }
-    for name, text in files.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")

@@ -48,7 +48,7 @@ SEARCHES = {
     "run a model": "tutorials/run-a-model.html",
     "glossary": "glossary.html",
     "supported models": "how-to/models.html",
-    "power": "how-to/gaze-analyze.html",
+    "power": "how-to/plan.html",
     "0 to 1000 coordinates": "reference/parsing.html",
 }
 """Words that readers may search for, and the page that should be the first search result."""
@@ -131,12 +131,6 @@ def test_built_site_contains_all_commands_public_names_formulas_and_notebooks(si
     assert not [
         text for page in pages.values() for text in re.findall(r'data-copy="([^"]*)"', page) if "$ spot" in text
     ]
-
-    # Each command in the FAQ must have printed an error, a warning or a message about missing replies.
-    answers = re.findall(r'data-copy="[^"]*"><pre><span></span><code>(.*?)</code>', pages["faq.html"], re.DOTALL)
-    assert len(answers) > 6
-    message = re.compile(r"^(error:|warning:|.* replies are missing:)", re.MULTILINE)
-    assert not [answer for answer in answers if not message.search(answer)]
 
 
 def commands() -> set[str]:

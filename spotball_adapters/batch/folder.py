@@ -183,7 +183,7 @@ def check_same(run: Path, run_identity: dict[str, Any]) -> None:
                 f"{name} {_shown(earlier[name])} -> {_shown(run_identity[name])}" for name in differing
             )
             raise OptionError(
-                f"{batch} was written with other settings ({differences}). Name another folder",
+                f"{batch} was written with other settings ({differences}). Use another folder",
                 code="different-settings",
                 field="--out",
             )

@@ -193,7 +193,7 @@ def take(
     folders = batches(run) if run.is_dir() else []
     if not folders:
         raise OptionError(
-            f"{run} contains no batch. Name the --out folder of `spotball batch export`", code="wrong-folder"
+            f"{run} contains no batch. Give the --out folder of `spotball batch export`", code="wrong-folder"
         )
     manifests = [read_manifest(folder) for folder in folders]
     requests = {about.custom_id: about for folder in folders for about in read_asked(folder)}

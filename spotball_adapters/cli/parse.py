@@ -197,7 +197,7 @@ def _parse_run(run: Path, parsing: Parsing, tell: Callable[[str], None]) -> None
 
     if not (run / STORE).is_file():
         raise OptionError(
-            f"{run} is not the folder of a run: it has no {STORE}. Name the --out folder of `spotball run`",
+            f"{run} is not the folder of a run: it has no {STORE}. Give the --out folder of `spotball run`",
             code="wrong-folder",
         )
     policy = parsing.policy()

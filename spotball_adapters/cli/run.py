@@ -90,7 +90,7 @@ def run(
     named = _named(preset, server, selection, respondent, sampling.settings())
     if parsing.answer != "cell" and any(asked.name in BUILT_IN for asked, _ in named.prompts):
         raise OptionError(
-            f"the prompts of the paper ask for a cell. Name a prompt file that asks for a {parsing.answer}",
+            f"the prompts of the paper ask for a cell. Use a prompt file that asks for a {parsing.answer}",
             code="conflicting-options",
             field="--prompt",
         )

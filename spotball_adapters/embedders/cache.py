@@ -115,7 +115,7 @@ class Cache(SqliteStore):
             if stored_dimension != dimension:
                 raise StoreError(
                     f"the stored vectors of {self._model_key[1]} have {stored_dimension} numbers, but the "
-                    f"new vectors have {dimension}, so the model has changed. Name another file with --cache",
+                    f"new vectors have {dimension}, so the model has changed. Use another file with --cache",
                     file=self.path,
                 )
             vectors = batch.vectors.astype(_NUMBERS)

@@ -132,7 +132,7 @@ def load_prompts(named: str, *, seed: int = 0) -> tuple[GazePrompt, ...]:
         raise OptionError("no prompt was named. Name at least one, such as main", code="no-data", field="--prompt")
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise OptionError(
-            f"{', '.join(twice)} is named twice. Name each prompt once", code="duplicate", field="--prompt"
+            f"{', '.join(twice)} is named twice. Give each prompt once", code="duplicate", field="--prompt"
         )
     return tuple(replace(prompt, seed=seed) for prompt in prompts)
 

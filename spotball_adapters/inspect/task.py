@@ -150,7 +150,7 @@ def _references(folder: Path, scenes: Sequence[Scene], respondent: str | None) -
     by_image = references(read_counts(response_files(folder), scenes), respondent or HUMAN)
     if respondent and not by_image:
         raise OptionError(
-            f"the responses in {folder} have no respondent {respondent!r}. Name one of their respondents",
+            f"the responses in {folder} have no respondent {respondent!r}. Give one of their respondents",
             code="unknown-name",
             field="reference",
         )

@@ -273,7 +273,7 @@ def raw_replies(
         expected = (
             f"{chosen.title}"
             if chosen
-            else f"one of the columns {', '.join(REPLIES)}. Name the column of replies with --reply"
+            else f"one of the columns {', '.join(REPLIES)}. Give the column of replies with --reply"
         )
         raise InputError.of(
             "missing-column", file.path, "record", f"the columns {columns[:200]}", expected, line=file.rows[0][0]

@@ -262,6 +262,6 @@ def _unknown(path: Path, raw: RawReply, index: Path | None) -> Problem:
     expected = (
         f"an id in {index}"
         if index
-        else "the id of an image in the scenes file. Name the column of ids with --id, or map the ids with --index"
+        else "the id of an image in the scenes file. Give the column of ids with --id, or map the ids with --index"
     )
     return Problem("unknown-image", str(path), raw.line, "id", ids, expected)

@@ -249,7 +249,7 @@ def check_pictures(out: Path, before: Mapping[tuple[str, str], set[str]], now: M
         listed = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
         raise OptionError(
             f"{out} contains replies about earlier versions of these images: {listed}. The image files have "
-            "changed since that run. Name another folder",
+            "changed since that run. Use another folder",
             code="different-settings",
             field="--out",
         )

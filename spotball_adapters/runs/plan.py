@@ -114,7 +114,7 @@ class SamplePlan(Generic[ItemT]):
             raise OptionError("no prompt was named. Name at least one, such as base", code="no-data", field="--prompt")
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise OptionError(
-                f"{', '.join(twice)} is named twice. Name each prompt once", code="duplicate", field="--prompt"
+                f"{', '.join(twice)} is named twice. Give each prompt once", code="duplicate", field="--prompt"
             )
         if too_few := [f"{samples} for {prompt.name}" for prompt, samples in self.prompts if samples < 1]:
             raise OptionError(f"found {', '.join(too_few)}, expected at least 1 per prompt", field="--samples")

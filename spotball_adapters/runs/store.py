@@ -38,7 +38,7 @@ _KIND = RunKind(
     grows=True,
     defaults=LATER_SETTINGS,
     conflict="--out: {folder} contains replies to requests with other settings:\n  {differences}\n"
-    "Name another folder, or use the same settings",
+    "Use another folder, or use the same settings",
 )
 
 
@@ -147,12 +147,12 @@ def _refused(store: SqliteStore) -> dict[Question, str]:
 
 def _check_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder} is a file. Name a folder", code="output-exists", field="--out")
+        raise OptionError(f"{folder} is a file. Use a folder", code="output-exists", field="--out")
     if not folder.is_dir() or (folder / STORE).exists():
         return
     # A killed process may leave a store under its temporary name.
     names = {path.name for path in folder.iterdir() if not path.name.startswith(f".{STORE}.")}
     if names - {LOCK, SCENES}:
         raise OptionError(
-            f"{folder} is not empty and is not a run. Name another folder", code="output-exists", field="--out"
+            f"{folder} is not empty and is not a run. Use another folder", code="output-exists", field="--out"
         )

@@ -153,7 +153,7 @@ class StudyStore(StudyReader):
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise OptionError(
-                f"{folder} is not a folder. Name the folder that `spotball study init` wrote", code="wrong-folder"
+                f"{folder} is not a folder. Give the folder that `spotball study init` wrote", code="wrong-folder"
             )
         if (database := database_of(folder)) is not None:
             with ExitStack() as stack:

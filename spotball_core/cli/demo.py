@@ -128,11 +128,11 @@ def _claim(out: Path) -> None:
     """Create the folder, or reuse that of an earlier demo; raise OptionError if it contains other files."""
     readme = out / "README.txt"
     if out.exists() and not out.is_dir():
-        raise OptionError(f"{out} is a file. Name a folder", code="output-exists", field="--out")
+        raise OptionError(f"{out} is a file. Use a folder", code="output-exists", field="--out")
     is_demo = readme.is_file() and readme.read_text(encoding="utf-8", errors="replace").startswith(SYNTHETIC)
     if out.is_dir() and any(out.iterdir()) and not is_demo:
         raise OptionError(
-            f"{out} is not empty and is not an earlier demo. Name another folder", code="output-exists", field="--out"
+            f"{out} is not empty and is not an earlier demo. Use another folder", code="output-exists", field="--out"
         )
     _write(_README, readme)
 

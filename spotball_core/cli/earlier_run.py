@@ -41,7 +41,7 @@ def read_earlier_run(
         is_report = path.name == RECORD or ((path / RECORD).is_file() and not (path / SCENES).exists())
         if is_report:
             raise OptionError(
-                "a report contains scores, which cannot be paired by image. Name the dataset or the responses "
+                "a report contains scores, which cannot be paired by image. Give the dataset or the responses "
                 "of this report with --before",
                 code="wrong-file",
                 file=path,

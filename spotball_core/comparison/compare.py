@@ -124,7 +124,7 @@ def _checked(margins: Mapping[str, float], scoring: Scoring) -> dict[str, float]
             raise OptionError(unknown_name("metric", key, METRICS), code="unknown-name", field="margin")
         if METRICS[key].by_size:
             raise OptionError(
-                f"{key} depends on the number of responses and is not compared. Name its matched version",
+                f"{key} depends on the number of responses and is not compared. Give its matched version",
                 field="margin",
             )
         if not 0 < margin < math.inf:

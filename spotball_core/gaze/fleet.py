@@ -274,7 +274,7 @@ def compare_two(rows: pl.DataFrame, a: str, b: str) -> TwoRespondents:
     if not shared:
         missing = [name for name, own_rows in zip((a, b), pair_rows, strict=True) if own_rows.is_empty()]
         raise OptionError(
-            f"--compare: the respondent {missing[0]!r} has no trials. Name another respondent"
+            f"--compare: the respondent {missing[0]!r} has no trials. Use another respondent"
             if missing
             else (
                 f"--compare: {a} and {b} did not answer any photo in common. Name two respondents that answered the "

@@ -82,7 +82,7 @@ def response_files(paths: str | Path | Sequence[str | Path]) -> tuple[Path, ...]
                     confined(path, file.name, field="file")
             if not matching:
                 expected = f"a file named responses*, ending in {', '.join(endings)}"
-                fix = "Name a dataset folder or a responses file"
+                fix = "Use a dataset folder or a responses file"
                 problems.append(
                     Problem("wrong-folder", str(path), None, "folder", "no responses file", expected, fix=fix)
                 )

@@ -112,7 +112,7 @@ def json_table(path: Path, what: str) -> list[dict[str, Any]] | dict[str, Any]:
 def check_entries(entries: Mapping[Any, Any], name: str, expected: str = "an entry for each image") -> None:
     """Raise InputError for a mapping that is a score report, a single record or a mapping of columns."""
     if "schema_version" in entries and "groups" in entries:
-        fix = "A report of `spotball score` does not contain responses. Name the file of responses"
+        fix = "A report of `spotball score` does not contain responses. Give the file of responses"
         raise InputError.of("wrong-file", name, "file", "a report of `spotball score`", expected, fix=fix)
     if "image" in entries and len(entries) > 1:
         listed = ", ".join(str(key) for key in list(entries)[:10])

@@ -99,7 +99,7 @@ def _lines(path: Path) -> list[str]:
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     except FileNotFoundError:
         is_of_dataset = path.name == SCENES
-        fix = "Name a dataset folder that contains scenes.jsonl" if is_of_dataset else "Check the path"
+        fix = "Use a dataset folder that contains scenes.jsonl" if is_of_dataset else "Check the path"
         problem = Problem(
             "missing-file", str(path), None, "file", "no such file", "a scenes file (JSON Lines)", fix=fix
         )
@@ -109,7 +109,7 @@ def _lines(path: Path) -> list[str]:
         code, actual, fix = (
             ("wrong-file", "a folder", "Give the path of the file scenes.jsonl in this folder")
             if path.is_dir()
-            else ("missing-file", "no such file", "Name a dataset folder")
+            else ("missing-file", "no such file", "Use a dataset folder")
         )
         raise InputError.of(code, path, "file", actual, "a scenes file (JSON Lines)", fix=fix) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -124,5 +124,5 @@ def _is_csv(lines: list[str]) -> bool:
 
 def _of_another_format(path: Path, actual: str) -> Problem:
     expected = "a scenes file (JSON Lines), such as the scenes.jsonl of a dataset"
-    fix = "Name the prediction files before --scenes, and the scenes file after it"
+    fix = "Give the prediction files before --scenes, and the scenes file after it"
     return Problem("wrong-file", str(path), None, "file", actual, expected, fix=fix)

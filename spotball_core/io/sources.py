@@ -187,7 +187,7 @@ def check_each_once(paths: Sequence[Path]) -> None:
                     "file",
                     "a file that was given twice",
                     "each file once",
-                    fix="Name it once",
+                    fix="Give it once",
                 )
                 for path in twice
             ]
@@ -256,7 +256,7 @@ def check_file(path: Path, what: str, content: str) -> None:
             "wrong-file", path, f"a file ending in {path.suffix or 'nothing'}", expected, _fix_of_ending(path)
         )
     if fault := file_fault(path):
-        fix = "Name a file in this folder" if path.is_dir() else "Save the data in a file"
+        fix = "Use a file in this folder" if path.is_dir() else "Save the data in a file"
         raise _broken("wrong-file", path, fault, what, fix)
     if path.stat().st_size == 0:
         raise _broken("no-data", path, "an empty file", content, "Check the program that wrote the file")

@@ -277,6 +277,6 @@ def write_leaderboard(
             (beside / PAGE).write_text(page(board, keys), encoding="utf-8", newline="\n")
     except OSError as error:
         raise OptionError(
-            f"the leaderboard cannot be written: {error}. Name another folder", code="unwritable-output", file=out
+            f"the leaderboard cannot be written: {error}. Use another folder", code="unwritable-output", file=out
         ) from error
     return board

@@ -61,7 +61,7 @@ def check_replaceable(
     """
     if out.exists() and not out.is_dir():
         raise OptionError(
-            f"{out} is a file, expected a folder for the {what}. Name another folder",
+            f"{out} is a file, expected a folder for the {what}. Use another folder",
             code="output-exists",
             field="--out",
         )
@@ -76,7 +76,7 @@ def check_replaceable(
     if not is_earlier or others:
         contents = f": it contains {', '.join(others[:5])}" if others else ""
         raise OptionError(
-            f"{out} is not empty and is not an earlier {what}{contents}. Name another folder, or empty this one",
+            f"{out} is not empty and is not an earlier {what}{contents}. Use another folder, or empty this one",
             code="output-exists",
             field="--out",
         )
@@ -120,7 +120,7 @@ def write_folder(
                 drawn.finish()
         except OSError as error:
             raise OptionError(
-                f"cannot write to {out}: {error}. Name another folder", code="unwritable-output", field="--out"
+                f"cannot write to {out}: {error}. Use another folder", code="unwritable-output", field="--out"
             ) from error
 
 

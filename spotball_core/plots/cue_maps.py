@@ -139,7 +139,7 @@ def check_maps(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OptionError(
-            f"cannot create this folder: {error.strerror}. Name another folder", code="unwritable-output", file=out
+            f"cannot create this folder: {error.strerror}. Use another folder", code="unwritable-output", file=out
         ) from error
 
 

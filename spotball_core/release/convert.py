@@ -73,7 +73,7 @@ class Release:
                 self._fill(beside, on_progress)
         except OSError as error:
             raise OptionError(
-                f"the dataset cannot be written: {error}. Name another folder", code="unwritable-output", file=out
+                f"the dataset cannot be written: {error}. Use another folder", code="unwritable-output", file=out
             ) from error
 
     def _response_files(self) -> dict[str, pl.DataFrame]:
@@ -97,11 +97,11 @@ class Release:
         if not out.exists():
             return
         if not out.is_dir():
-            raise OptionError(f"{out} is a file. Name a folder for the dataset", code="output-exists", field="--out")
+            raise OptionError(f"{out} is a file. Use a folder for the dataset", code="output-exists", field="--out")
         if not any(out.iterdir()):
             return
         refusal = OptionError(
-            f"{out} is not empty and is not an earlier import. Name another folder", code="output-exists", field="--out"
+            f"{out} is not empty and is not an earlier import. Use another folder", code="output-exists", field="--out"
         )
         existing = {
             path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()

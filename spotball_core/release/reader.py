@@ -188,7 +188,7 @@ class ReleaseReader:
                     self.data,
                     "ground truth",
                     "none",
-                    f"{expected}. Name the folder of the downloaded release",
+                    f"{expected}. Give the folder of the downloaded release",
                 )
 
     def _add_image_file(self, key: Key, path: Path) -> None:

@@ -133,7 +133,7 @@ class PredictionDistribution(_Answer):
             for label in self.probabilities:
                 if (first := labels.setdefault(grid.index(label), label)) != label:
                     raise DistributionError(
-                        f"{first!r} and {label!r} name the same cell. Name each cell once", field="probabilities"
+                        f"{first!r} and {label!r} name the same cell. Give each cell once", field="probabilities"
                     )
             mass[list(labels)] = list(self.probabilities.values())
         else:

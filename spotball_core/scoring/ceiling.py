@@ -90,7 +90,7 @@ def start_noise_ceiling(
         raise OptionError(f"found {splits}, expected at least 1", field="splits")
     if scoring.policy.reference is None:
         raise OptionError(
-            "a noise ceiling needs a reference respondent. Name one, such as human", code="missing-option"
+            "a noise ceiling needs a reference respondent. Give one, such as human", code="missing-option"
         )
     scored = {scene for group in scoring.groups for scene in scoring.images(group)} & scoring.reference
     sports = dict.fromkeys(scoring.arrays.sports[scene] for scene in sorted(scored))

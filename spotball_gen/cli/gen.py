@@ -187,7 +187,7 @@ def apply_review(
 
 def _check(dataset: Path) -> None:
     if not dataset.is_dir():
-        raise OptionError(f"{dataset} is not a folder. Name the folder of a dataset", code="wrong-folder")
+        raise OptionError(f"{dataset} is not a folder. Give the folder of a dataset", code="wrong-folder")
 
 
 def _name(option: str | None) -> str:

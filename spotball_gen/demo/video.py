@@ -306,7 +306,7 @@ def write_match(
         writer.set(cv2.VIDEOWRITER_PROP_QUALITY, QUALITY)
         if not writer.isOpened():
             raise SpotballError(
-                "OpenCV cannot write a Motion JPEG video to this path. Name another folder, or reinstall OpenCV",
+                "OpenCV cannot write a Motion JPEG video to this path. Use another folder, or reinstall OpenCV",
                 code="unwritable-output",
                 file=path,
             )

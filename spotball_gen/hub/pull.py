@@ -57,7 +57,7 @@ def pull(
         SpotballError: if the repository does not exist, or if the Hub cannot be reached.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"{out} exists already. Name a new folder", code="output-exists", field="--out")
+        raise OptionError(f"{out} exists already. Use a new folder", code="output-exists", field="--out")
     hub = Hub("pull")
     commit, remote = hub.files(repo, revision)
     target = out.resolve()

@@ -45,7 +45,7 @@ def stage(folder: Path, work: Path, *, repo: str, license: str | None = None, ur
     """
     if not folder.is_dir():
         raise OptionError(
-            f"{folder} is not a folder. Name a dataset, an export, or a folder of score reports", code="wrong-folder"
+            f"{folder} is not a folder. Use a dataset, an export, or a folder of score reports", code="wrong-folder"
         )
     if (folder / SCENES).is_file():
         staged = _dataset(folder, work, repo, license, url)

@@ -148,10 +148,10 @@ def check_folder(dataset: Path) -> None:
         OptionError: if the path is a file, or a folder that is not empty and was not created by `spotball gen run`.
     """
     if dataset.exists() and not dataset.is_dir():
-        raise OptionError(f"{dataset} is a file. Name a folder", code="output-exists", field="--out")
+        raise OptionError(f"{dataset} is a file. Use a folder", code="output-exists", field="--out")
     if dataset.is_dir() and not (dataset / WORK).is_dir() and any(dataset.iterdir()):
         raise OptionError(
-            f"{dataset} is not empty and was not made by `spotball gen run`. Name another folder",
+            f"{dataset} is not empty and was not made by `spotball gen run`. Use another folder",
             code="output-exists",
             field="--out",
         )
@@ -167,7 +167,7 @@ def read_only(dataset: Path) -> SqliteStore:
     path = dataset / WORK / LEDGER
     if not path.exists():
         raise OptionError(
-            f"{dataset} was not made by `spotball gen run`. Name the --out folder of a run", code="wrong-folder"
+            f"{dataset} was not made by `spotball gen run`. Give the --out folder of a run", code="wrong-folder"
         )
     return SqliteStore(path, SCHEMA, read=True)
 

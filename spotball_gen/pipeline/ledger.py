@@ -84,7 +84,7 @@ _KIND = RunKind(
     detail="engine",
     grows=False,
     conflict="--out: {folder} was started with another configuration:\n  {differences}\n"
-    "Name another folder, or restore the configuration",
+    "Use another folder, or restore the configuration",
 )
 
 

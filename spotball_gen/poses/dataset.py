@@ -184,7 +184,7 @@ def _check_out(dataset: Path, out: Path) -> None:
     source, target = dataset.resolve(), out.resolve()
     if source.is_relative_to(target) or target.is_relative_to(source):
         raise OptionError(
-            f"{out} overlaps with the dataset {dataset}. Name a folder outside the dataset",
+            f"{out} overlaps with the dataset {dataset}. Use a folder outside the dataset",
             code="output-exists",
             field="--out",
         )
@@ -201,7 +201,7 @@ def _check_out(dataset: Path, out: Path) -> None:
             f"{out} contains {foreign[0]}, which would be deleted. Move the file, or name another folder",
             code="output-exists",
         )
-    raise OptionError(f"{out} exists and was not written by this command. Name another folder", code="output-exists")
+    raise OptionError(f"{out} exists and was not written by this command. Use another folder", code="output-exists")
 
 
 def _files_of(out: Path) -> set[str]:

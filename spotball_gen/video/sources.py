@@ -148,7 +148,7 @@ def settle_videos(
             videos.append(video)
     if not videos:
         where = [source.path or source.query or f"search for {source.sport}" for source in plan.sources]
-        fix = f"Name a video or a folder of videos ({', '.join(sorted(ENDINGS))})"
+        fix = f"Use a video or a folder of videos ({', '.join(sorted(ENDINGS))})"
         raise InputError(
             [Problem("no-data", str(place), None, "videos", "none", "at least one", fix=fix) for place in where]
         )
@@ -240,7 +240,7 @@ def _check_same(plan: GenerationPlan, ledger: Ledger, videos: Sequence[Video]) -
     if new:
         listed = ", ".join(new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
         raise OptionError(
-            f"{ledger.dataset} was started without the videos {listed}. Name a new folder to include them",
+            f"{ledger.dataset} was started without the videos {listed}. Use a new folder to include them",
             code="output-exists",
             field="--out",
         )

@@ -18,7 +18,7 @@ an unknown preset | run data --preset gpt4
 an unknown prompt | run data --provider baseline --model uniform --prompt cott
     unknown-name | unknown prompt 'cott' | Available: base, cue, cot | Did you mean 'cot'?
 a prompt twice | run data --provider baseline --model uniform --prompt base,base --out new
-    duplicate | base is named twice | --prompt | Name each prompt once
+    duplicate | base is named twice | --prompt | Give each prompt once
 samples in words | run data --provider baseline --model uniform --samples many
     invalid-option | found 'many' | --samples | such as 50,50,20
 samples for other prompts | run data --provider baseline --model uniform --prompt base,cue,cot --samples 5,5
@@ -27,21 +27,21 @@ an unknown model of a baseline | run data --provider baseline --model unifrom
     unknown-name | unknown baseline 'unifrom' | --model | Did you mean 'uniform'?
 a run into a folder with other files
     run data --provider baseline --model uniform --samples 1 --prompt base --out photos
-    output-exists | photos is not empty and is not a run | --out | Name another folder
+    output-exists | photos is not empty and is not a run | --out | Use another folder
     file photos/a.txt x | needs stamina filelock PIL
 a run into a file | run data --provider baseline --model uniform --samples 1 --prompt base --out photos/a.txt
-    output-exists | photos/a.txt is a file | --out | Name a folder | file photos/a.txt x | needs stamina filelock PIL
+    output-exists | photos/a.txt is a file | --out | Use a folder | file photos/a.txt x | needs stamina filelock PIL
 a run into the folder of another run | run data --provider baseline --model center --samples 1 --prompt base --out new
-    different-settings | other settings | --out: new | Name another folder
+    different-settings | other settings | --out: new | Use another folder
     before run data --provider baseline --model uniform --samples 1 --prompt base --out new --quiet
     needs stamina filelock PIL
 a dataset without images | run lacking --provider openai --model gpt-4.1 --limit 1 --out new
     missing-file | found no such file | lacking/images/soccer/1.jpg | expected an image file in lacking
     env OPENAI_API_KEY=sk-test | needs httpx stamina filelock PIL
 no dataset | run dat --provider baseline --model uniform
-    missing-file | found no such file | dat/scenes.jsonl | Name a dataset folder
+    missing-file | found no such file | dat/scenes.jsonl | Use a dataset folder
 a file as a dataset | run data/scenes.jsonl --provider baseline --model uniform
-    missing-file | found no such file | data/scenes.jsonl/scenes.jsonl | Name a dataset folder
+    missing-file | found no such file | data/scenes.jsonl/scenes.jsonl | Use a dataset folder
 a body that is not JSON | run data --provider openai --model gpt-4.1 --extra-body top_k=20
     invalid-option | not JSON | --extra-body | expected a JSON object such as '{"top_k": 20}'
 a body with an option | run data --provider openai --model gpt-4.1 --extra-body {"temperature":1}
@@ -59,10 +59,10 @@ a password in an address | run data --provider openai --model gpt-4.1 --base-url
 an API of another provider | run data --provider baseline --model uniform --api chat
     unsupported-option | has only one API | --api | Remove --api
 a folder that is not a run | parse photos
-    wrong-folder | photos is not the folder of a run | it has no run.sqlite | Name the --out folder of `spotball run`
+    wrong-folder | photos is not the folder of a run | it has no run.sqlite | Give the --out folder of `spotball run`
     file photos/a.txt x
 replies without a batch | batch import photos photos/a.txt
-    wrong-folder | photos contains no batch | photos | Name the --out folder of `spotball batch export`
+    wrong-folder | photos contains no batch | photos | Give the --out folder of `spotball batch export`
     file photos/a.txt x
 a batch without a model | batch export data --format openai --out new
     missing-option | needs the name of the model | --format openai | Add --model NAME | needs stamina filelock PIL
@@ -89,7 +89,7 @@ points without a scale | parse photos --answer point
     missing-option | the scale of the coordinates is missing | --point-scale | Add --point-scale 1000
     file photos/run.sqlite x
 a prompt for cells with points | run data --provider baseline --model uniform --answer point --point-scale 1
-    conflicting-options | ask for a cell | --prompt | Name a prompt file that asks for a point
+    conflicting-options | ask for a cell | --prompt | Use a prompt file that asks for a point
     needs httpx stamina filelock PIL
 a log that is not there | parse logs.eval --out o.jsonl
     missing-file | found no such file | logs.eval | Check the path
@@ -151,7 +151,7 @@ points in pixels | gaze points s.csv p.csv --out o.csv
 
 # The human study
 a study that exists | study init data --out st
-    output-exists | already exists | st/study.toml | Name another folder with --out
+    output-exists | already exists | st/study.toml | Use another folder with --out
     file st/study.toml | needs markdown_it
 a sport that the dataset lacks | study init data --sport socer --out st
     unknown-name | unknown sport 'socer' | --sport | Did you mean 'soccer'? | needs markdown_it

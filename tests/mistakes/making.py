@@ -16,7 +16,7 @@ no video | gen run c.toml --out new
     Correct the path; it is relative to the folder of c.toml
     file c.toml [[sources]]\nsport = "soccer"\npath = "match.mp4"\n[detect]\nkind = "color"\n
 a folder without videos | gen run c.toml --out new
-    no-data | videos: found none | clips: videos | Name a video or a folder of videos
+    no-data | videos: found none | clips: videos | Use a video or a folder of videos
     file c.toml [[sources]]\nsport = "soccer"\npath = "clips"\n[detect]\nkind = "color"\n | file clips/a.txt x
     needs av scipy cv2
 no sources | gen run c.toml --out new
@@ -44,7 +44,7 @@ a broken configuration | gen run c.toml --out new
     invalid-toml | Expected ']' at the end of a table declaration | c.toml: file | Correct the TOML syntax
     file c.toml [run\nwidth = 640\n
 items into a folder with other files | gen run c.toml --out photos
-    output-exists | photos is not empty and was not made by `spotball gen run` | --out | Name another folder
+    output-exists | photos is not empty and was not made by `spotball gen run` | --out | Use another folder
     file c.toml [[sources]]\nsport = "soccer"\npath = "."\n[detect]\nkind = "color"\n | file photos/a.txt x
 no weights | gen run c.toml --out new
     missing-file | yolov8n.onnx does not exist | detect: model | Correct the path, or download the weights
@@ -53,7 +53,7 @@ no weights | gen run c.toml --out new
 an unknown form of export | gen export data --format yolo --out new
     - | 'yolo' is not one of | --format | 'imagefolder', 'coco', 'parquet'
 an export into a folder that exists | gen export data --format coco --out photos
-    output-exists | photos exists already | --out | Name a new folder | file photos/a.txt x
+    output-exists | photos exists already | --out | Use a new folder | file photos/a.txt x
 a review that was not made | gen apply-review data
     wrong-folder | data has not been reviewed | data | Run `spotball gen review data` first
 an unknown estimator of poses | cues poses data --with mediapip --out new
@@ -71,5 +71,5 @@ no token | push data --repo me/x
     missing-key | HF_TOKEN | environment variable | Set the environment variable HF_TOKEN
     env HF_TOKEN= | env HF_ENDPOINT=http://127.0.0.1:9 | needs huggingface_hub
 a download into a folder that exists | pull me/x --out photos
-    output-exists | photos exists already | --out | Name a new folder | file photos/a.txt x | needs huggingface_hub
+    output-exists | photos exists already | --out | Use a new folder | file photos/a.txt x | needs huggingface_hub
 """)

@@ -63,7 +63,7 @@ commas at the ends of JSON Lines | score p.jsonl --scenes data/scenes.jsonl --bo
     invalid-json | expected a JSON object | p.jsonl:1 | Remove brackets around the list and commas at the ends of lines
     file p.jsonl {"image":"1","cell":"D5"},\n{"image":"2","cell":"D5"},\n
 a report of scores | score report.json --scenes data/scenes.jsonl
-    wrong-file | A report of `spotball score` does not contain responses | report.json | Name the file of responses
+    wrong-file | A report of `spotball score` does not contain responses | report.json | Give the file of responses
 an empty file | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     no-data | found an empty file | p.csv | Check the program that wrote the file | file p.csv
 a header without rows | score p.csv --scenes data/scenes.jsonl --bootstrap 0
@@ -77,10 +77,10 @@ Latin-1 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
 UTF-16 | score p.csv --scenes data/scenes.jsonl --bootstrap 0
     - | found text in UTF-16 | p.csv:1: file | It is read as UTF-16 | file p.csv @UTF-16 | status 0
 a folder without responses | score photos
-    wrong-folder | found no responses file | photos: folder | Name a dataset folder or a responses file
+    wrong-folder | found no responses file | photos: folder | Use a dataset folder or a responses file
     file photos/1.jpg x
 the same dataset twice | score data data
-    duplicate | found a file that was given twice | data/responses-human.jsonl | Name it once
+    duplicate | found a file that was given twice | data/responses-human.jsonl | Give it once
 
 # Answers
 indices of cells | score p.csv --scenes data/scenes.jsonl --bootstrap 0
@@ -182,7 +182,7 @@ a folder as scenes | score p.csv --scenes data
     wrong-file | found a folder | data: file | Give the path of the file scenes.jsonl in this folder
     file p.csv image,cell\n1,D5\n2,D5\n3,D5\n
 responses as scenes | score p.csv --scenes p.csv
-    wrong-file | found a CSV file | p.csv: file | Name the prediction files before --scenes
+    wrong-file | found a CSV file | p.csv: file | Give the prediction files before --scenes
     file p.csv image,cell\n1,D5\n2,D5\n3,D5\n
 scenes as responses | score data/scenes.jsonl --scenes data/scenes.jsonl
     missing-column | found the columns sport, image, width | data/scenes.jsonl: cell | Rename the
@@ -237,15 +237,15 @@ no images in common | compare p.csv q.csv --a p --b q --scenes data/scenes.jsonl
     no-data | no scored images in common | p and q | Compare respondents that answered the same images
     file p.csv image,cell\n1,D5\n | file q.csv image,cell\n2,D5\n
 a report into a folder with other files | report data --out mine --bootstrap 0
-    output-exists | is not empty and is not an earlier report: it contains thesis.txt | --out | Name another folder
+    output-exists | is not empty and is not an earlier report: it contains thesis.txt | --out | Use another folder
     file mine/thesis.txt x | needs matplotlib jinja2 PIL
 a report into a file | report data --out mine.html --bootstrap 0
-    output-exists | mine.html is a file | --out | Name another folder | file mine.html x | needs matplotlib jinja2 PIL
+    output-exists | mine.html is a file | --out | Use another folder | file mine.html x | needs matplotlib jinja2 PIL
 a report without a folder | report data
     - | Missing option | --out | Try 'spotball report -h' for help
 a report before a report | report data --before report.json --out new --bootstrap 0
     wrong-file | which cannot be paired by image | report.json
-    Name the dataset or the responses of this report with --before | needs matplotlib jinja2 PIL
+    Give the dataset or the responses of this report with --before | needs matplotlib jinja2 PIL
 a leaderboard without reports | leaderboard photos --out board
     no-data | found none | photos: reports | spotball score --format json | file photos/1.jpg x | needs jinja2
 an unknown metric of a leaderboard | leaderboard report.json --metrics acuracy --out board
@@ -255,13 +255,13 @@ an unknown metric of a leaderboard | leaderboard report.json --metrics acuracy -
 no release | replicate spot-the-ball-release
     missing-file | found no such folder | spot-the-ball-release: folder | Check the path
 a release in another layout | replicate photos
-    wrong-file | found none | photos: ground truth | Name the folder of the downloaded release | file photos/a.txt x
+    wrong-file | found none | photos: ground truth | Give the folder of the downloaded release | file photos/a.txt x
 a dataset imported as a release | import-release data --out new
-    wrong-file | found none | data: ground truth | Name the folder of the downloaded release
+    wrong-file | found none | data: ground truth | Give the folder of the downloaded release
 a demo into a folder with other files | demo --out mine
-    output-exists | is not empty and is not an earlier demo | --out: mine | Name another folder | file mine/thesis.txt x
+    output-exists | is not empty and is not an earlier demo | --out: mine | Use another folder | file mine/thesis.txt x
 a demo into a file | demo --out mine.txt
-    output-exists | mine.txt is a file | --out | Name a folder | file mine.txt x
+    output-exists | mine.txt is a file | --out | Use a folder | file mine.txt x
 an unknown baseline | baselines data --name unifrom
     unknown-name | unknown baseline 'unifrom' | Available: uniform | Did you mean 'uniform'?
 counts in a CSV file | count data --out counts.csv

@@ -109,7 +109,7 @@ def prepare(settings: TrainingSettings, source: TrainingSource, out: Path, *, jo
         _check_same(settings, out)
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise OptionError(
-            f"{out} is not empty and is not an experiment. Name another folder", code="output-exists", field="--out"
+            f"{out} is not empty and is not an experiment. Use another folder", code="output-exists", field="--out"
         )
     else:
         with replacing(out / SETTINGS) as beside:
@@ -231,7 +231,7 @@ def _check_same(settings: TrainingSettings, out: Path) -> None:
     differing = [f"{key} {old[key]} (now {new[key]})" for key in new if old[key] != new[key]]
     if differing:
         raise OptionError(
-            f"{out} contains an experiment with other settings: {', '.join(differing)}. Name another folder",
+            f"{out} contains an experiment with other settings: {', '.join(differing)}. Use another folder",
             code="different-settings",
             field="--out",
         )

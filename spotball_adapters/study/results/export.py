@@ -223,7 +223,7 @@ def write_folder(
         scenes = tuple(scene for key, scene in design.scenes.items() if key in keys)
         if (folder / SCENES).exists() and read_scenes(folder / SCENES) != scenes:
             raise OptionError(
-                f"{folder} is a dataset with other scenes. Name another folder", code="output-exists", field="--out"
+                f"{folder} is a dataset with other scenes. Use another folder", code="output-exists", field="--out"
             )
         write_scenes(scenes, folder / SCENES)
         for other_form in FORMS:

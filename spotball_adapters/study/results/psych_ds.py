@@ -73,7 +73,7 @@ def write_psych_ds(
     paths = {file.name: folder / "data" / f"study-{study}_description-{file.name}_data.csv" for file in files}
     if others := sorted(set((folder / "data").rglob("*_data.csv")) - set(paths.values())):
         raise OptionError(
-            f"{folder} contains other data files, such as {others[0]}. Name another folder",
+            f"{folder} contains other data files, such as {others[0]}. Use another folder",
             code="output-exists",
             field="--out",
         )

@@ -58,7 +58,7 @@ def write_release(people: Sequence[Participation], design: StudyDesign, folder: 
         str(p) for p in data.rglob("*") if p.is_file() and p.relative_to(data).as_posix() not in files
     ):
         raise OptionError(
-            f"{folder} contains other files of a release, such as {other_files[0]}. Name another folder",
+            f"{folder} contains other files of a release, such as {other_files[0]}. Use another folder",
             code="output-exists",
             field="--out",
         )

@@ -127,7 +127,7 @@ def init_study(
         InputError: if the dataset's scenes or stimuli are missing or invalid.
     """
     if (out / CONFIG).exists():
-        raise OptionError(f"{out / CONFIG} already exists. Name another folder with --out", code="output-exists")
+        raise OptionError(f"{out / CONFIG} already exists. Use another folder with --out", code="output-exists")
     words = _words(language, task)
     if task == "clicks":
         needs_example = find_example(dataset) is None
@@ -211,7 +211,7 @@ def _list_of(
     tests = [scene for scene in all_scenes if not scene.control]
     if not tests:
         raise OptionError(
-            f"{sport}: all images are controls (the ball is visible). Name another sport with --sport", code="no-data"
+            f"{sport}: all images are controls (the ball is visible). Use another sport with --sport", code="no-data"
         )
     if images is not None and not 1 <= images <= len(tests):
         raise OptionError(

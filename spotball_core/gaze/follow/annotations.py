@@ -151,7 +151,7 @@ def read_video_attention(folder: str | Path, sizes: Sizes) -> tuple[FollowTarget
             if size is None:
                 raise OptionError(
                     f"{image}: the size of this frame is unknown, but annotations in pixels need it."
-                    " Name the folder of the frames with --images.",
+                    " Give the folder of the frames with --images.",
                     code="missing-value",
                 )
             width, height = size

@@ -107,7 +107,7 @@ def design(table: pl.DataFrame, terms: Sequence[str] = ()) -> Design:
                 )
         names = [variable.name for variable in inside]
         if len(set(names)) < len(names):
-            raise OptionError(f"{term} multiplies a variable by itself. Name each variable once per term")
+            raise OptionError(f"{term} multiplies a variable by itself. Give each variable once per term")
         for size in range(1, len(names) + 1):
             products.extend(itertools.combinations(names, size))
     unique = {frozenset(product): product for product in reversed(products)}

@@ -38,7 +38,7 @@ def images(view: PageView, folders: Sequence[Path], workers: Workers = THIS_PROC
     if shown.without:
         points.append(
             f"{plural(shown.without, 'image')} {'is' if shown.without == 1 else 'are'} shown without a picture, with "
-            "boxes for the players, because the file is missing or cannot be read. Name the folder of the images with "
+            "boxes for the players, because the file is missing or cannot be read. Give the folder of the images with "
             "`--image-folder`."
         )
     tables = (_counts(view, numbers),) if numbers.failures else ()

@@ -50,7 +50,7 @@ def export(dataset: Path, format: str, out: Path, *, with_ball: bool = False) ->
         OSError: if a file cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OptionError(f"{out} exists already. Name a new folder", code="output-exists", field="--out")
+        raise OptionError(f"{out} exists already. Use a new folder", code="output-exists", field="--out")
     if with_ball and format != "coco":
         raise OptionError(
             f"works only with --format coco, found --format {format}. Remove --with-ball, or change the format",

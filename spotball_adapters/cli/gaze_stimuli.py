@@ -94,7 +94,7 @@ def stimuli(
     tell = teller(quiet)
     if (out / STIMULI).exists():
         raise OptionError(
-            f"{out / STIMULI} already exists. Remove it, or name another folder", code="output-exists", field="--out"
+            f"{out / STIMULI} already exists. Remove it, or use another folder", code="output-exists", field="--out"
         )
     if source is None:
         design = _design(objects or SETS, views, proximities, conditions, checks)

@@ -62,7 +62,7 @@ SCHEMA = Schema(
         Table(Models, ("model",), unique=("embedder", "name", "identity")),
         Table(Vectors, ("model", "text")),
     ),
-    start_over="name another file with --cache. If this file is a cache, you can delete it instead; its texts are then "
+    start_over="use another file with --cache. If this file is a cache, you can delete it instead; its texts are then "
     "embedded again",
     application=0x53504231,
     wal=False,

@@ -123,5 +123,5 @@ SCHEMA = Schema(
         Table(Refused, ("sport", "image", "prompt")),
         Table(Parsed, ("sport", "image", "prompt", "sample")),
     ),
-    start_over="name another folder with --out; all requests are then sent and paid for again",
+    start_over="use another folder with --out; all requests are then sent and paid for again",
 )

@@ -113,7 +113,7 @@ class Release:
         if foreign := sorted(existing - own_files):
             raise OptionError(
                 f"{out} contains files that the import did not write: {listed(foreign)}. Move them away, or "
-                "name another folder",
+                "use another folder",
                 code="output-exists",
                 field="--out",
             )

@@ -198,7 +198,7 @@ def _check_out(dataset: Path, out: Path) -> None:
         if not foreign:
             return
         raise OptionError(
-            f"{out} contains {foreign[0]}, which would be deleted. Move the file, or name another folder",
+            f"{out} contains {foreign[0]}, which would be deleted. Move the file, or use another folder",
             code="output-exists",
         )
     raise OptionError(f"{out} exists and was not written by this command. Use another folder", code="output-exists")

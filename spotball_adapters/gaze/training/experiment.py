@@ -50,7 +50,7 @@ BEFORE: Final = "before"
 """Name of the run that tests a pretrained model before training, and name of this run's respondent."""
 
 _TRAIN_AGAIN: Final = "Remove the run's folder to train it again"
-_ANOTHER_FOLDER: Final = "Restore the file, or name another folder with --out"
+_ANOTHER_FOLDER: Final = "Restore the file, or use another folder with --out"
 
 _PACKAGES: Final = ("spotball-core", "torch", "numpy", "pillow")
 

@@ -36,7 +36,7 @@ _SEARCH_BOOSTS = {
     "changelog.md": 0.2,
     "glossary.md": 2,
     "how-to/models.md": 2,
-    "how-to/gaze-analyze.md": 2,
+    "how-to/plan.md": 4,
     "reference/api.md": 0.5,
     "reference/command.md": 0.5,
     "reference/gaze.md": 0.5,

@@ -369,7 +369,7 @@ class Reader:
             f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
         return (
-            f"an image of the scenes file: {known}. Use the ids of the scenes file, or name another one with --scenes"
+            f"an image of the scenes file: {known}. Use the ids of the scenes file, or use another one with --scenes"
         )
 
     # Problems ------------------------------------------------------------------------------------------------

@@ -368,9 +368,7 @@ class Reader:
         known = "; ".join(
             f"{sport} has {n} image{'' if n == 1 else 's'}, such as '{first}'" for sport, n, first in sports.iter_rows()
         )
-        return (
-            f"an image of the scenes file: {known}. Use the ids of the scenes file, or use another one with --scenes"
-        )
+        return f"an image of the scenes file: {known}. Use the ids of the scenes file, or use another one with --scenes"
 
     # Problems ------------------------------------------------------------------------------------------------
 

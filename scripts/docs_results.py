@@ -106,8 +106,8 @@ def adaptive_answers() -> str:
     return (
         table([*head, "Bias of the plain mean"], rows)
         + f"\n\n*At least {min(cell['runs'] for cell in found['cells']):,} simulated runs of "
-        f"`benchmarks/adaptive_answers.py` per row, for {found['images']} fixed images. Savings are shares of all answers, "
-        "for the same noise of answers. The plain mean is the mean of all answers of an image.*\n"
+        f"`benchmarks/adaptive_answers.py` per row, for {found['images']} fixed images. Savings are shares of all "
+        "answers, for the same noise of answers. The plain mean is the mean of all answers of an image.*\n"
     )
 
 

@@ -102,7 +102,9 @@ class RayEngine:
 
         with self._connected(), ray_errors("score"):
             remote, waiting = ray.remote(work), deque[Any]()
-            most = 2 * int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call]
+            # Ray's function has no types, and a comment to ignore this would be an error without Ray.
+            resources: Callable[[], dict[str, float]] = ray.cluster_resources
+            most = 2 * int(resources().get("CPU", 1))
             for item in items:
                 if len(waiting) >= most:
                     yield ray.get(waiting.popleft())

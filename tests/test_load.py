@@ -13,7 +13,7 @@ import pytest
 
 import spotball_core as sb
 from spotball_core import Counts, Dataset, Grid, OptionError, Response, ScorePolicy, SpotballError, load, score
-from spotball_core.counting import responses as counting
+from spotball_core.counting import read as counting
 from spotball_core.cues.thresholds import threshold_surface
 from spotball_core.io.scenes import write_scenes
 from spotball_core.scoring.groups import Scoring

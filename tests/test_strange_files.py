@@ -73,7 +73,7 @@ def test_read_toml_accepts_many_dots_inside_a_string(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("read", "where"),
-    [(read_manifest, "invalid-json:file"), (read_run, "wrong-folder:run"), (read_reasoning, "invalid-value:file")],
+    [(read_manifest, "invalid-json:file"), (read_run, "invalid-json:file"), (read_reasoning, "invalid-json:file")],
 )
 def test_read_manifest_read_run_and_read_reasoning_with_a_repeated_json_key_raise_input_error(
     read: Callable[[Path], object], where: str, tmp_path: Path

@@ -72,7 +72,7 @@ def check_body_fields(settings: Settings) -> None:
         >>> check_body_fields(Settings(extra_body={"top_k": 20}))
         >>> check_body_fields(Settings(extra_body={"n": 4}))
         Traceback (most recent call last):
-        spotball_core.errors.OptionError: --extra-body: must not set 'n'. Use --samples and ...
+        spotball_core.errors.OptionError: --extra-body: must not set 'n'. Use --samples...
     """
     for name in settings.extra_body or ():
         if name in _OPTIONS:

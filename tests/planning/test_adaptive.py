@@ -49,10 +49,11 @@ def test_allocation_for_other_metrics_is_an_error(key: str) -> None:
         allocation(estimator_of(hits((3, 2), (1, 4))), METRICS[key], 5)
 
 
+@pytest.mark.slow
 def test_combined_estimate_is_unbiased_although_the_mean_of_all_answers_is_not() -> None:
     rng, p = np.random.default_rng(0), np.array([0.02, 0.05, 0.1, 0.2, 0.4, 0.6])
     sizes, estimates, plain = round_sizes(20), [], []
-    for _ in range(1500):
+    for _ in range(500):
         right, n, means = np.zeros(6, dtype=int), np.zeros(6, dtype=int), []
         for size in sizes:
             new = np.full(6, size)
@@ -66,7 +67,8 @@ def test_combined_estimate_is_unbiased_although_the_mean_of_all_answers_is_not()
         plain.append((right / n).mean())
     error = np.std(estimates) / np.sqrt(len(estimates))
     assert abs(np.mean(estimates) - p.mean()) < 4 * error
-    assert abs(np.mean(plain) - p.mean()) > 4 * error
+    bias = np.subtract(plain, estimates)
+    assert bias.mean() < -4 * bias.std() / np.sqrt(len(bias))
     # Less noise than 20 answers for each image have.
     assert np.var(estimates) < 0.97 * (p * (1 - p)).mean() / 20 / 6
 

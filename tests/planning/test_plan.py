@@ -205,6 +205,7 @@ def test_plan_command_rejects_effects_that_are_not_numbers(pilot: Path, effect: 
     assert (done.returncode, codes(done.stderr)) == (2, ["invalid-option"])
 
 
+@pytest.mark.slow
 def test_plan_of_the_gaze_tests_has_the_rates_of_the_simulation(tmp_path: Path) -> None:
     photos = [one for one in factorial_design() if len(one.objects) > 2 and one.proximity == 1][:90]
     write_stimuli(photos, tmp_path / "stimuli.csv")

@@ -26,7 +26,6 @@ from spotball_core.scoring import sides
 from spotball_core.scoring.groups import Group, Scoring
 from spotball_core.stats.bootstrap import CONFIDENCE, bootstrap_interval
 from spotball_core.stats.permutation import Swaps, holm
-from spotball_core.stats.power import smallest_difference
 from spotball_core.text.numbers import ALPHA, in_unit, unit_of
 from spotball_core.text.words import plural
 from spotball_core.typing import FloatArray
@@ -209,7 +208,7 @@ def _contrast(
             pair, drawn = pairs[key], resampled.get(key)
             numbers = replace(
                 _found(pair, drawn, p_values[key], adjusted[key]),
-                detectable=_detectable(pair, drawn if any(pair_data.people) else None, swaps, len(pairs)),
+                detectable=pair.detectable(swaps, len(pairs), drawn if any(pair_data.people) else None),
                 margin=margins.get(key),
                 margin_ci=_interval(pair, drawn, 1 - 2 * ALPHA / len(margins)) if key in margins else None,
             )
@@ -249,28 +248,6 @@ def _interval(pair: MetricPair, resampled: FloatArray | None, confidence: float)
     return bootstrap_interval(
         float(a - b), resampled[0] - resampled[1], left_out[0] - left_out[1], confidence=confidence
     )
-
-
-def _detectable(pair: MetricPair, resampled: FloatArray | None, swaps: Swaps, tests: int) -> float | None:
-    """Return the smallest difference that is detected with 80% power.
-
-    It is None if no p value can be significant, or differences do not vary.
-
-    Args:
-        pair: the metric of both respondents.
-        resampled: the metric in resamples of images and participants; None if participants are not resampled.
-        swaps: the ways to swap labels.
-        tests: number of tests for which p values are corrected.
-    """
-    left_out = pair.left_out()
-    n = left_out.shape[1]
-    if n < 2 or 2.0 ** (1 - min(n, 1000)) > ALPHA / tests or 1 / len(swaps) > ALPHA / tests:
-        return None
-    # The jackknife's standard error, for images; the bootstrap's, for images and participants.
-    drawn = left_out if resampled is None else resampled
-    differences = drawn[0] - drawn[1]
-    variance = float(np.nanvar(differences)) * (n - 1 if resampled is None else 1)
-    return smallest_difference(math.sqrt(variance), df=n - 1, alpha=ALPHA / tests) if variance > 0 else None
 
 
 def _why_not(pair_data: Matched, metric: Metric, values: tuple[MetricValue, MetricValue]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from spotball_core.metrics.inputs import ratio
 from spotball_core.metrics.metric import Metric, Statistic
 from spotball_core.scoring.estimates import Estimator
 from spotball_core.stats.permutation import ROUNDING, Swaps
+from spotball_core.stats.power import smallest_difference
+from spotball_core.text.numbers import ALPHA
 from spotball_core.typing import BoolArray, FloatArray
 
 
@@ -72,6 +75,27 @@ class MetricPair:
             # Swaps that leave the metric undefined are no evidence against the null hypothesis.
             as_extreme += int((~(np.abs(a - b) < least)).sum())
         return swaps.p_value(as_extreme)
+
+    def detectable(self, swaps: Swaps, tests: int, resampled: FloatArray | None = None) -> float | None:
+        """Return the smallest true difference that is detected with 80% power.
+
+        It is None if no p value can be significant, or differences do not vary.
+
+        Args:
+            swaps: the ways to swap labels.
+            tests: number of tests for which p values are corrected.
+            resampled: the metric in resamples of images and participants, shape (2, n_resamples); None if participants
+                are not resampled.
+        """
+        left_out = self.left_out()
+        n = left_out.shape[1]
+        if n < 2 or 2.0 ** (1 - min(n, 1000)) > ALPHA / tests or 1 / len(swaps) > ALPHA / tests:
+            return None
+        # The jackknife's standard error, for images; the bootstrap's, for images and participants.
+        drawn = left_out if resampled is None else resampled
+        differences = drawn[0] - drawn[1]
+        variance = float(np.nanvar(differences)) * (n - 1 if resampled is None else 1)
+        return smallest_difference(math.sqrt(variance), df=n - 1, alpha=ALPHA / tests) if variance > 0 else None
 
     @property
     def effect_size(self) -> float | None:

@@ -27,6 +27,7 @@ from spotball_core.report.sections.changes import change_sentences, changes
 from spotball_core.report.view import PageView
 from spotball_core.scoring.groups import Scoring
 from spotball_core.scoring.score import load_counts
+from spotball_core.stats.power import smallest_difference
 from tests.builders import scene
 from tests.cli.process import Done, spotball
 from tests.failures import codes, raises
@@ -93,6 +94,7 @@ def test_run_changes_on_three_images_equal_hand_computed_values() -> None:
     assert (accuracy.before, accuracy.after, accuracy.difference) == pytest.approx((3 / 12, 7 / 12, 4 / 12))
     # The images differ by 1/2, 1/2 and 0. Of the 8 permutations, 4 give a difference at least as large.
     assert (accuracy.p, accuracy.p_holm, accuracy.real, accuracy.n_images) == (4 / 8, 4 / 8, False, 3)
+    assert accuracy.detectable is None  # No p value of three images can be significant.
     # All misses have the same distance, so the error changes in proportion to accuracy, in the opposite direction.
     error = change(found, "a", "euclidean_error")
     assert error.difference < 0
@@ -196,6 +198,9 @@ def test_run_changes_do_not_mark_a_change_as_real_if_its_interval_contains_0() -
     assert one.ci95[0] < 0 < one.difference
     assert one.p_holm == one.p < 0.05
     assert not one.real
+    by_image = np.subtract(hits[1], hits[0]) / 8
+    se = by_image.std(ddof=1) / np.sqrt(10)
+    assert one.detectable == pytest.approx(smallest_difference(se, df=9))
     # Without an interval, only p decides.
     assert change(run_changes(run(before, known), run(after, known, bootstrap=0)), "a", "accuracy").real
 
@@ -406,8 +411,11 @@ def test_change_sentences_state_only_the_changes_marked_as_real() -> None:
         assert " px before, " in sentence
         assert re.search(r"\([\d.]+ px (more|less) \[", sentence)
     assert not any(s.startswith("gpt base") for s in sentences)
-    assert sentences[-1] == "No other change can be distinguished from chance (3 other comparisons)."
-    assert len(sentences) == 6
+    *_, other, could = sentences
+    assert other == "No other change can be distinguished from chance (3 other comparisons)."
+    base_change = change(found, "gpt", "accuracy", prompt="base")
+    assert f"accuracy {100 * (base_change.detectable or 0):.1f} points" in could
+    assert len(sentences) == 7
 
 
 def test_change_sentences_explain_that_no_change_can_be_significant_with_few_images() -> None:

@@ -30,6 +30,8 @@ class Change(GroupKey):
         real: whether the difference is not 0, the adjusted p value is at most 0.05, and the interval (if there is one)
             excludes 0.
         n_images: number of images used.
+        detectable: the smallest true change that these images detect with 80% power, after the correction for all
+            changes of this metric; None if no p value can be significant, or the images' changes do not vary.
     """
 
     metric: str
@@ -41,6 +43,7 @@ class Change(GroupKey):
     p_holm: float
     real: bool
     n_images: int
+    detectable: float | None = None
 
 
 class ComparedGroup(GroupKey):

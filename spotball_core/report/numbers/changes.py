@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spotball_core.comparison.matched import Matched, matched
+from spotball_core.comparison.pairs import MetricPair
 from spotball_core.counting.counts import Counts
 from spotball_core.errors import OptionError
 from spotball_core.metrics.registry import METRICS
@@ -89,10 +90,10 @@ def run_changes(before: Scoring, after: Scoring) -> RunChanges:
             code="no-data",
         )
     groups = [_compared_group(pair) for pair in compared]
-    changes, undefined = _changes(after, compared)
+    changes, pairs, undefined = _changes(after, compared)
     tested = _tested(changes, groups)
     return RunChanges(
-        changes=tuple(_adjusted(changes, tested)),
+        changes=tuple(_adjusted(changes, pairs, tested)),
         groups=tuple(groups),
         not_compared=(*not_compared, *undefined),
         only_before=tuple(GroupKey(**_parts(key)) for key in groups_before if key not in groups_after),
@@ -256,9 +257,12 @@ def _compared_group(pair: _ComparedPair) -> ComparedGroup:
     )
 
 
-def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Change], list[NotCompared]]:
-    """Return the changes of all groups, with unadjusted p values, and the metrics that cannot be compared."""
+def _changes(
+    after: Scoring, compared: Iterable[_ComparedPair]
+) -> tuple[list[Change], list[MetricPair], list[NotCompared]]:
+    """Return the changes of all groups, with unadjusted p values, their pairs, and metrics that cannot be compared."""
     changes: list[Change] = []
+    pairs: list[MetricPair] = []
     undefined: list[NotCompared] = []
     reference, bootstrap, seed = after.policy.reference, after.policy.bootstrap, after.policy.seed
     for compared_pair in compared:
@@ -282,6 +286,7 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
                 ci95 = bootstrap_interval(difference, drawn[1] - drawn[0], left_out[1] - left_out[0])
             p = pair.p_value(Swaps(len(compared_pair.scenes), PERMUTATIONS, seed))
             n_images = int(pair.enters.sum())
+            pairs.append(pair)
             changes.append(
                 Change(
                     **group,
@@ -294,9 +299,10 @@ def _changes(after: Scoring, compared: Iterable[_ComparedPair]) -> tuple[list[Ch
                     p_holm=p,
                     real=False,
                     n_images=n_images,
+                    detectable=None,
                 )
             )
-    return changes, undefined
+    return changes, pairs, undefined
 
 
 def _why_undefined(answers: Matched, key: str) -> str:
@@ -328,8 +334,10 @@ def _tested(changes: Sequence[Change], groups: Iterable[ComparedGroup]) -> dict[
     return tested
 
 
-def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) -> Iterator[Change]:
-    """Adjust the p values of each metric, and set `Change.real`. The changes keep their order."""
+def _adjusted(
+    changes: Sequence[Change], pairs: Sequence[MetricPair], tested: Mapping[str, Sequence[int]]
+) -> Iterator[Change]:
+    """Adjust the p values of each metric, and set `real` and `detectable`. The changes keep their order."""
     adjusted: dict[int, float] = {}
     for places in tested.values():
         adjusted |= zip(places, holm([changes[place].p for place in places]), strict=True)
@@ -337,7 +345,9 @@ def _adjusted(changes: Sequence[Change], tested: Mapping[str, Sequence[int]]) ->
         p_holm = adjusted.get(place, 1.0)
         excludes_0 = change.ci95 is None or change.ci95[0] > 0 or change.ci95[1] < 0
         real = p_holm <= ALPHA and excludes_0 and change.difference != 0
-        yield change.model_copy(update={"p_holm": p_holm, "real": real})
+        swaps, tests = Swaps(pairs[place].sums.shape[1], PERMUTATIONS), len(tested.get(change.metric, ()))
+        detectable = pairs[place].detectable(swaps, tests) if place in adjusted else None
+        yield change.model_copy(update={"p_holm": p_holm, "real": real, "detectable": detectable})
 
 
 def _smallest_p(tested: Mapping[str, Sequence[int]], compared: Sequence[_ComparedPair]) -> dict[str, float]:

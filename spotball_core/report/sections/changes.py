@@ -10,7 +10,7 @@ from spotball_core.report.numbers.change_records import Change, GroupKey, RunCha
 from spotball_core.report.numbers.records import HEADLINE
 from spotball_core.report.sections.tables import head, names
 from spotball_core.report.view import PageView
-from spotball_core.text.numbers import ALPHA, interval, more_or_less, number, quantity, say_p, unit_of
+from spotball_core.text.numbers import ALPHA, interval, more_or_less, number, points, quantity, say_p, unit_of
 from spotball_core.text.words import listed, plural, within
 
 _MOST_SENTENCES = 20
@@ -49,6 +49,7 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
         sentences.append(f"No other change can be distinguished from chance ({plural(n_other, 'other comparison')}).")
     elif n_other:
         sentences.append(f"No change can be distinguished from chance ({plural(n_other, 'comparison')}).")
+    sentences += _could_be_seen(view, numbers)
     # A small number of images cannot show that nothing changed.
     if blind := [key for key, smallest in numbers.smallest_p.items() if smallest > ALPHA]:
         titles = listed([within(METRICS[key].title_under(view.policy)) for key in blind])
@@ -58,6 +59,23 @@ def change_sentences(view: PageView, numbers: RunChanges) -> tuple[str, ...]:
             f"can be below {min(numbers.smallest_p[key] for key in blind):.2g}."
         )
     return tuple(sentences)
+
+
+def _could_be_seen(view: PageView, numbers: RunChanges) -> Iterator[str]:
+    """State the smallest changes that the tests without a finding would detect."""
+    could: dict[str, list[float]] = {}
+    for change in numbers.changes:
+        if not change.real and change.detectable is not None:
+            could.setdefault(change.metric, []).append(change.detectable)
+    parts = []
+    for key, values in could.items():
+        unit = unit_of(key, view.policy)
+        least, most = points(min(values), unit), points(max(values), unit)
+        parts.append(
+            f"{within(METRICS[key].title_under(view.policy))} {least if least == most else f'{least} to {most}'}"
+        )
+    if parts:
+        yield f"Changes that these images detect with 80% power: {'; '.join(parts)}."
 
 
 def _sentence(view: PageView, numbers: RunChanges, change: Change) -> str:

@@ -55,13 +55,15 @@ def smallest_difference(se: float, *, df: int | None = None, alpha: float = 0.05
 
 @lru_cache(maxsize=1000)
 def _noncentrality(df: int | None, alpha: float, power: float) -> float:
-    from scipy.optimize import brentq
-
     # The power is below the target at 0, because there it is alpha.
-    end = 1.0
-    while _power(end, df, alpha) < power:
-        end *= 2
-    return float(brentq(lambda delta: _power(delta, df, alpha) - power, 0.0, end, xtol=1e-9))
+    low, high = 0.0, 1.0
+    while _power(high, df, alpha) < power:
+        low, high = high, 2 * high
+    # Bisection, because importing SciPy's search would take longer than all of its steps.
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _power(middle, df, alpha) < power else (low, middle)
+    return (low + high) / 2
 
 
 def _power(delta: float, df: int | None, alpha: float) -> float:
@@ -70,9 +72,10 @@ def _power(delta: float, df: int | None, alpha: float) -> float:
 
 def _upper(delta: float, df: int | None, alpha: float) -> float:
     """Return the probability of a significant positive estimate."""
-    from scipy.stats import nct, norm, t
+    # `scipy.stats` has the same functions, but its import takes about a second.
+    from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
     if df is None:
-        return float(norm.sf(float(norm.isf(alpha / 2)) - delta))
-    # Far in the lower tail, SciPy's noncentral t can be NaN; the probability is then negligible.
-    return float(nct.sf(float(t.isf(alpha / 2, df)), df, delta)) if delta > -5 else 0.0
+        return float(ndtr(delta + ndtri(alpha / 2)))
+    # Far in the lower tail, the noncentral t distribution can be NaN; the probability is then negligible.
+    return 1.0 - float(nctdtr(df, delta, -stdtrit(df, alpha / 2))) if delta > -5 else 0.0

@@ -28,6 +28,7 @@ CACHES = {
     "spotball_core/stats/permutation.py:_cached_ways": "a read-only array of a function of numbers",
     "spotball_core/overlay.py:layout": "a function of an immutable grid",
     "spotball_core/plots/canvas.py:_advance": "the width of a character in the font of the installed matplotlib",
+    "spotball_core/planning/published.py:_pilots": "a file of the package",
     "spotball_core/replication/published.py:published": "a file of the package",
     "spotball_core/schema/scene.py:_grid": "a function of four numbers",
     "spotball_core/service/parallel.py:_read": "a worker process's file, which does not change",

@@ -159,17 +159,21 @@ class TestOnACluster:
         self, address: str, tmp_path: Path
     ) -> None:
         names, rng = [str(number) for number in range(1, 2 * IMAGES_AT_ONCE + 100)], random.Random(5)
-        rows = [{"image": name, "cell": rng.choice(LABELS)} for name in names for _ in range(6)]
-        people = [{"image": name, "cell": rng.choice(LABELS[:3])} for name in names for _ in range(5)]
+        cells = {"m": (LABELS, 6), "human": (LABELS[:3], 5)}
+        rows, people = (
+            [{"image": name, "respondent": by, "cell": rng.choice(chosen)} for name in names for _ in range(n)]
+            for by, (chosen, n) in cells.items()
+        )
         known = scenes(*names, players=[[0, 0, 100, 100]])
         folder = dataset(tmp_path / "set", known, human=people, m=rows)
         command = ["score", folder, "--bootstrap", "20", "--format", "json", "--reference", "human", "--quiet"]
         local = spotball(*command)
         (two,) = spotball_on_ray(address, [command], cwd=tmp_path)
         one = spotball_process(*command, "--engine", "ray", env={"RAY_OVERRIDE_RESOURCES": '{"CPU": 1}'})
-        assert local.stdout.startswith("{")
-        assert (two.returncode, two.stderr, two.stdout) == (0, local.stderr, local.stdout)
-        assert (one.returncode, one.stderr, one.stdout) == (0, local.stderr, local.stdout)
+        assert local.returncode == 0, local.stderr
+        for done in (two, one):
+            assert done.returncode == 0, done.stderr
+            assert (done.stderr, done.stdout) == (local.stderr, local.stdout)
 
     def test_count_on_ray_with_relative_paths_writes_the_same_file_as_the_local_engine(
         self, folder: Path, on_ray: OnRay, tmp_path: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Code = Literal[
+    "adaptive-answers",
     "ambiguous-name",
     "assumed-format",
     "cannot-estimate",

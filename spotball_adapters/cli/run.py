@@ -125,7 +125,7 @@ def run(
         # The limits of requests and tokens are for all steps of a run together.
         options = replace(limits.options(), requests_before=spent[-1].requests, tokens_before=spent[-1].tokens)
         ended = ask_all(
-            *(job, out, options, lambda store: export(store, scenes, out, format, policy)),
+            *(job, out, options, lambda store: export(store, scenes, out, format, policy, adaptive=bool(by_image))),
             unit="images prepared",
             dry_run=dry_run,
             quiet=quiet,

@@ -130,14 +130,14 @@ class Rounds:
 
     def _lines(self, values: FloatArray, totals: IntArray) -> list[str]:
         """Describe the estimate and its 95% interval."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         known, unit = values[np.isfinite(values)], self.metric.unit
         n = len(known)
         if n < 2:
             return [f"{self.metric.key}: fewer than 2 images have values"]
         mean = float(known.mean())
-        half = float(t.isf(0.025, n - 1)) * float(known.std(ddof=1)) / math.sqrt(n)
+        half = float(stdtrit(n - 1, 0.975)) * float(known.std(ddof=1)) / math.sqrt(n)
         answers = f"{self.samples} samples each on average ({totals.min()} to {totals.max()})"
         value = f"{quantity(mean, unit)} {interval((mean - half, mean + half), unit)}"
         return [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spotball_adapters.replies import DEFAULT_POLICY, POLICIES, ParsePolicy, parse_reply
 from spotball_adapters.runs.store import ReplyStore
 from spotball_adapters.runs.store_schema import PROMPT
-from spotball_core.counting.parse_record import read_parse_policies, write_parse_policy
+from spotball_core.counting.parse_record import is_adaptive, read_parse_policies, write_parse_policy
 from spotball_core.errors import OptionError, unknown_name
 from spotball_core.io.frames import COLUMNS, write_responses
 from spotball_core.schema.scene import Scene
@@ -98,21 +98,30 @@ def read_replies(store: ReplyStore, scenes: Sequence[Scene], policy: ParsePolicy
 
 
 def export(
-    store: ReplyStore, scenes: Sequence[Scene], out: Path, format: str, policy: ParsePolicy | None = None
+    store: ReplyStore,
+    scenes: Sequence[Scene],
+    out: Path,
+    format: str,
+    policy: ParsePolicy | None = None,
+    *,
+    adaptive: bool = False,
 ) -> tuple[ParsedReplies, Path | None]:
     """Parse all stored replies, and write the responses. See `read_replies` for the policy.
+
+    Args:
+        adaptive: whether numbers of samples depend on earlier replies.
 
     Returns:
         The parsed replies, and the path of the responses, or None if the run has no replies.
     """
     reading = read_replies(store, scenes, policy)
-    return reading, write_reading(reading, out, format) if len(reading.rows) else None
+    return reading, write_reading(reading, out, format, adaptive=adaptive) if len(reading.rows) else None
 
 
-def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
-    """Write `responses.FORMAT` and the record of its parse policy into the run's folder.
+def write_reading(reading: ParsedReplies, folder: Path, format: str, *, adaptive: bool = False) -> Path:
+    """Write `responses.FORMAT` and its record into the run's folder.
 
-    Responses in another format are deleted.
+    Responses in another format are deleted. Once a run has been adaptive, its record always says so.
 
     Raises:
         OptionError: if the format is not in `FORMATS`.
@@ -121,7 +130,8 @@ def write_reading(reading: ParsedReplies, folder: Path, format: str) -> Path:
         raise OptionError(unknown_name("format", format, FORMATS), code="unknown-name", field="--format")
     path = folder / f"responses.{format}"
     write_responses(reading.rows, path)
-    write_parse_policy(path, reading.policy)
+    adaptive = adaptive or any(is_adaptive(folder / f"responses.{before}") for before in FORMATS)
+    write_parse_policy(path, reading.policy, adaptive=adaptive)
     for other_format in FORMATS:
         if other_format != format:
             # Otherwise, reading the folder would return every sample twice.

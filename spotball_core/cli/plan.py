@@ -22,6 +22,9 @@ from spotball_core.cli.options import (
 )
 from spotball_core.errors import OptionError
 from spotball_core.service.safe_text import show
+from spotball_core.stats.power import POWER
+
+EFFECT = "5"
 
 
 @with_groups
@@ -47,8 +50,8 @@ def plan(
     effect: Annotated[
         str,
         option("Plan", "E", "Points or pixels to detect, or by metric: accuracy=5,center_ratio=0.3."),
-    ] = "5",
-    power: Annotated[float, option("Plan", "SHARE", "Probability of detecting the effect.")] = 0.8,
+    ] = EFFECT,
+    power: Annotated[float, option("Plan", "SHARE", "Probability of detecting the effect.")] = POWER,
     tests: Annotated[
         int | None,
         option("Plan", "N", "Number of tests to correct for. Default: those of `spotball compare`.", min=1),
@@ -96,14 +99,30 @@ def plan(
     if observer is not None:
         from spotball_core.cli.plan_observer import FLAG, plan_observer
 
-        given = {"a": a, "b": b, "sport": sport, "metrics": metrics, "out": out}
-        if extra := [f"--{name}" for name, value in given.items() if value is not None]:
-            raise OptionError(f"remove {', '.join(extra)}", code="conflicting-options", field=FLAG)
+        given = {
+            "a": a,
+            "b": b,
+            "sport": sport,
+            "published": published or None,
+            **vars(tables),
+            "effect": effect if effect != EFFECT else None,
+            "power": power if power != POWER else None,
+            "tests": tests,
+            "price_answer": price_answer,
+            "price_image": price_image,
+            "metrics": metrics,
+            "reference": reference,
+            "images": images,
+            "policy": policy if policy != "standard" else None,
+            "out": out,
+        }
+        if extra := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
+            raise OptionError(f"found {', '.join(extra)} as well. Remove it", code="conflicting-options", field=FLAG)
         plan_observer(observer, paths or (), trials, simulations, seed=seed, format=format, quiet=quiet)
         return
     if not paths and not published:
         raise OptionError(
-            "name a pilot, --published, or --observer for the gaze task", code="missing-option", field="PILOT"
+            "give a pilot, --published, or --observer for the gaze task", code="missing-option", field="PILOT"
         )
     if published and (paths or sport):
         raise OptionError(

@@ -1,4 +1,7 @@
-"""Read and write the record next to a responses file that names the policy under which its replies were parsed."""
+"""Read and write the record next to a responses file.
+
+It names the policy under which replies were parsed, and whether the run was adaptive.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ ParsePolicy = Literal[
 
 PARSE_POLICIES: tuple[ParsePolicy, ...] = get_args(ParsePolicy)
 
-_KEY = "parse_policy"
+_KEY, _ADAPTIVE = "parse_policy", "adaptive"
 
 
 def record_of(path: Path) -> Path:
@@ -48,10 +51,23 @@ def record_of(path: Path) -> Path:
     return path.with_name(f"parsing.{path.stem}.json")
 
 
-def write_parse_policy(path: Path, policy: str) -> None:
-    """Write the record of a responses file, with the given parse policy."""
+def write_parse_policy(path: Path, policy: str, *, adaptive: bool = False) -> None:
+    """Write the record of a responses file.
+
+    Args:
+        path: the responses file.
+        policy: the parse policy.
+        adaptive: whether the number of answers to an image depends on earlier answers, as in `spotball run --adaptive`.
+    """
+    record = {_KEY: policy, **({_ADAPTIVE: True} if adaptive else {})}
     with replacing(record_of(path)) as beside:
-        beside.write_text(json.dumps({_KEY: policy}) + "\n", encoding="utf-8", newline="\n")
+        beside.write_text(json.dumps(record) + "\n", encoding="utf-8", newline="\n")
+
+
+def is_adaptive(path: Path) -> bool:
+    """Return whether a responses file has a record that says that its run was adaptive."""
+    record = record_of(path)
+    return record.is_file() and bool(parse_json(record.read_text(encoding="utf-8")).get(_ADAPTIVE))
 
 
 def read_parse_policies(paths: Iterable[Path]) -> frozenset[str]:

@@ -46,9 +46,6 @@ LARGE_ERROR = 1 / 3
 UNEVEN = 1.1
 """The report warns if the numbers of responses per image differ between groups by more than this factor."""
 
-CROWDED = 3
-"""The report warns if an image of a group has more than this many times the median number of responses."""
-
 MANY_IMAGES = 5_000
 """Number of images, summed over the groups, from which the compiled solver of `transport` takes less time to load than
 it saves."""
@@ -284,7 +281,6 @@ class Scoring:
                 *map(str, self.counts.warnings),
                 *self._warnings(),
                 *self._uneven_samples(),
-                *self._crowded_images(),
                 *_mixed_outlines(self.arrays.scenes),
                 *_imprecise(groups),
             ),
@@ -302,19 +298,6 @@ class Scoring:
                     f"{sport_prefix(sport)}the number of responses per image ranges from {min(sizes):g} to "
                     f"{max(sizes):g}, which affects some metrics. Compare groups by their matched versions, such as "
                     "`wasserstein_matched`"
-                )
-
-    def _crowded_images(self) -> Iterator[str]:
-        """Warn about groups in which few images have a large weight, because they have many more responses."""
-        for group in self.groups:
-            mass, unparsed = self._dense(self._rows(group), self.images(group))
-            n = mass.sum(axis=-1) + unparsed
-            n = n[n > 0]
-            if len(n) and n.max() > CROWDED * np.median(n):
-                yield (
-                    f"{group.name}: images have {n.min():g} to {n.max():g} responses. Scores count all responses "
-                    "alike, so images with more responses have more weight. If earlier answers decided where to ask "
-                    "more often (`spotball run --adaptive`), scores are biased. Use the estimate that the run printed"
                 )
 
     def _responses(self, group: Group) -> float:

@@ -356,7 +356,7 @@ def _counted(
     """Return the merged counts of response files and counts files."""
     from spotball_core.counting.counts_file import merged, read_counts_file
     from spotball_core.counting.misread import warnings_of_counts
-    from spotball_core.counting.parse_record import read_parse_policies
+    from spotball_core.counting.parse_record import is_adaptive, read_parse_policies
     from spotball_core.counting.pooling import check_counts
     from spotball_core.counting.read import read_counts
     from spotball_core.io.sources import COUNTS_ENDING
@@ -367,10 +367,24 @@ def _counted(
     if rows:
         policies = read_parse_policies(rows)
         counts = (engine or read_counts)(rows, scenes, participants=participants, pool=pool, **options)
-        parts.append(replace(counts, parse_policies=policies))
+        adaptive = tuple(_adaptive(path) for path in rows if is_adaptive(path))
+        parts.append(replace(counts, parse_policies=policies, warnings=(*counts.warnings, *adaptive)))
     if counted:
         counts = merged((read_counts_file(file) for file in counted), participants=participants)
         parts.append(replace(counts, warnings=warnings_of_counts(counts, scenes, counted)))
     if len(parts) == 2 and not pool:
         check_counts(parts[0], parts[1], rows, counted)
     return merged(parts, participants=participants)
+
+
+def _adaptive(path: Path) -> Problem:
+    """Return the warning about responses of an adaptive run."""
+    return Problem(
+        "adaptive-answers",
+        str(path),
+        None,
+        "sample",
+        "numbers of answers that depend on earlier answers",
+        "equal numbers",
+        fix="Scores are biased. Use the estimate that `spotball run --adaptive` printed",
+    )

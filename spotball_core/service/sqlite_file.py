@@ -270,9 +270,7 @@ def _check_content(path: Path, schema: Schema, connection: sqlite3.Connection) -
     try:
         fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        if version_of(connection) == schema.version and (
-            lacking := sorted({table.name for table in schema.tables} - tables)
-        ):
+        if version_of(connection) == schema.version and (lacking := {table.name for table in schema.tables} - tables):
             fault = f"the table {min(lacking)} is missing"
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", None) not in _DAMAGED:

@@ -230,6 +230,10 @@ def test_plan_of_the_gaze_tests_has_the_rates_of_the_simulation(tmp_path: Path) 
         (("--observer", "eye", "--trials", "few"), "invalid-option"),
         (("--observer", "eye", "--trials", "0"), "invalid-option"),
         (("--observer", "eye", "--a", "mine"), "conflicting-options"),
+        (("--observer", "eye", "--power", "0.9"), "conflicting-options"),
+        (("--observer", "eye", "--price-image", "3"), "conflicting-options"),
+        (("--observer", "eye", "--truth", "truth.csv"), "conflicting-options"),
+        (("--observer", "eye", "--published"), "conflicting-options"),
         (("one.csv", "two.csv", "--observer", "eye"), "conflicting-options"),
     ],
 )

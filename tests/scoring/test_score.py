@@ -509,21 +509,6 @@ def test_score_warns_about_missing_answers_of_several_respondents_only_for_share
     assert score(frame(answers(a=[1])), TWENTY, images="shared", bootstrap=0).warnings == ()
 
 
-@pytest.mark.parametrize(("most", "is_warned"), [(6, False), (7, True)])
-def test_score_warns_about_images_with_more_than_three_times_the_median_number_of_responses(
-    most: int, is_warned: bool
-) -> None:
-    counts = {"0": 2, "1": 2, "2": most, "3": 1}
-    rows = [
-        {"image": image, "respondent": "a", "sample": n, "cell": "D5"}
-        for image, number in counts.items()
-        for n in range(1, number + 1)
-    ]
-    warnings = score(frame(rows), [scene(image) for image in counts], bootstrap=0).warnings
-    assert len(warnings) == is_warned
-    assert all(f"1 to {most} responses" in warning for warning in warnings)
-
-
 class TestUndefinedMetrics:
     @pytest.mark.parametrize(
         ("metric", "reason", "fields", "cell"),

@@ -10,18 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spotball_core.counting.parse_record import is_adaptive
 from spotball_core.dataset import load
+from spotball_core.errors import InputError
 from spotball_core.io.scenes import read_scenes
 from spotball_core.metrics.registry import METRICS
 from spotball_core.planning.adaptive import allocation
 from spotball_core.schema.policy import ScorePolicy
 from spotball_core.schema.scene import Scene
 from spotball_core.scoring.groups import Scoring
+from spotball_core.scoring.score import score
 from tests.adapters import run_process
 from tests.adapters.run_process import KEY, Done, said
 from tests.adapters.server import LoopbackServer, serve
 from tests.adapters.speaks_openai import OpenAIProtocol
-from tests.failures import codes
+from tests.failures import codes, raises
 
 IMAGES, SAMPLES, SIZES = 12, 20, (5, 5, 10)
 
@@ -80,6 +83,13 @@ def test_run_asks_in_rounds_and_prints_the_estimate(data: Path, tmp_path: Path, 
             estimate += size / SAMPLES / IMAGES * float(np.mean(errors))
         totals = totals + new
     assert [len(cells[scene.key]) for scene in known] == totals.tolist()
+    report = score(tmp_path / "run", bootstrap=0)
+    assert sum("responses.jsonl: sample: " in warning for warning in report.warnings) == 1
+    with raises(InputError, "adaptive-answers:sample"):
+        score(tmp_path / "run", bootstrap=0, strict=True)
+    # Parsing the replies again keeps the record.
+    run_process.good("parse", tmp_path / "run")
+    assert is_adaptive(tmp_path / "run/responses.jsonl")
     printed = re.search(r"euclidean_error ([\d.]+)", done.stdout)
     assert printed is not None
     assert float(printed[1]) == pytest.approx(estimate, abs=0.051)

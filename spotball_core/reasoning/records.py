@@ -307,4 +307,4 @@ def read_reasoning(path: Path) -> ReasoningReport:
         text = path.read_bytes()
     except OSError as error:
         raise InputError([unreadable_text(str(path), error)]) from error
-    return record_of_json(ReasoningReport, text, str(path), fix="Name the output of `spotball reasoning --format json`")
+    return record_of_json(ReasoningReport, text, str(path), fix="Give the output of `spotball reasoning --format json`")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +31,6 @@ IMAGES, SAMPLES, SIZES = 12, 20, (5, 5, 10)
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_process.dataset(tmp_path_factory.mktemp("data"), images=IMAGES)
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with serve(OpenAIProtocol(keys={KEY})) as server:
-        yield server
 
 
 def run(data: Path, out: Path, server: LoopbackServer, *options: str) -> Done:

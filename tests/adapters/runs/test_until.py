@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +13,8 @@ from spotball_core.errors import OptionError
 from spotball_core.io.scenes import read_scenes
 from spotball_core.stats.sequences import confidence_sequence
 from tests.adapters import run_process
-from tests.adapters.run_process import KEY, Done, said
-from tests.adapters.server import LoopbackServer, serve
-from tests.adapters.speaks_openai import OpenAIProtocol
+from tests.adapters.run_process import Done, said
+from tests.adapters.server import LoopbackServer
 from tests.failures import codes, raises
 from tests.stats.build import scenes
 
@@ -26,12 +24,6 @@ IMAGES = 30
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run_process.dataset(tmp_path_factory.mktemp("data"), images=IMAGES)
-
-
-@pytest.fixture
-def server() -> Iterator[LoopbackServer]:
-    with serve(OpenAIProtocol(keys={KEY})) as server:
-        yield server
 
 
 def run(data: Path, out: Path, server: LoopbackServer, rule: str, *options: str) -> Done:
